@@ -1,0 +1,85 @@
+# Two commands: `make serve` and `make test`. Both need only make and Python 3.11 or newer, and set up the rest in .venv.
+
+PORT    ?= 7860
+WORKERS ?= 1
+PACKS   ?=
+
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14 python; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint lint-style lint-types lint-arrows format bench soak lock clean
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+serve: $(VENV)/base.stamp ## Serve the packs over HTTP (PORT=7860 WORKERS=1 PACKS="folder other.yaml")
+	@PORT='$(PORT)' WORKERS='$(WORKERS)' PACKS='$(PACKS)' exec $(BIN)/server
+
+test: $(VENV)/test.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture
+	@echo "Testing: pytest on all cores ..."
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: lint-style lint-types lint-arrows ## Style (ruff), types (mypy), and which module may import which (import-linter)
+
+lint-style: $(VENV)/test.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --diff .
+
+lint-types: $(VENV)/test.stamp
+	@$(BIN)/mypy
+
+lint-arrows: $(VENV)/test.stamp
+	@$(BIN)/lint-imports
+
+format: $(VENV)/test.stamp ## Bring the code into shape
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/test.stamp ## Run what stands in benchmarks/
+	@for file in benchmarks/*.py; do \
+		[ -e "$$file" ] || { echo "There is no benchmark yet."; continue; }; \
+		echo "Measuring: $$file ..."; $(BIN)/python "$$file" || exit 1; done
+
+soak: $(VENV)/test.stamp ## The property tests again, with many more random examples
+	@echo "Soaking: the property tests with many more random examples ..."
+	@$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=soak -n auto $(ARGS); status=$$?; \
+		[ $$status -ne 5 ] || { echo "There is no property test yet: nothing to soak."; exit 0; }; exit $$status
+
+lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer versions)
+	@echo "Locking: requirements/*.lock ..."
+	@[ -x build/lock/bin/pip-compile ] || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet pip-tools; }
+	@$(COMPILE) requirements/build.in -o requirements/build.lock
+	@$(COMPILE) pyproject.toml -c requirements/build.lock -o requirements/base.lock
+	@$(COMPILE) pyproject.toml --extra dev -c requirements/build.lock -c requirements/base.lock -o requirements/test.lock
+
+# The index is the public one whatever this machine's pip is set to, so that the hashes are those that everyone gets.
+COMPILE = env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile \
+	--quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(ARGS)
+
+clean: ## Remove everything that make made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The set-up, said aloud. A stamp is made anew when a lock or the project's own description changes.
+$(VENV)/made.stamp:
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed, and none is on the PATH (or say PYTHON=/path/to/python)." >&2; exit 1; }
+	@echo "Setting up: creating $(VENV) with $(PYTHON) ..."
+	@$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) could not create $(VENV). On Debian and Ubuntu its venv module is a package: python3-venv." >&2; exit 1; }
+	@touch $@
+
+$(VENV)/base.stamp: $(VENV)/made.stamp requirements/build.lock requirements/base.lock pyproject.toml hatch_build.py
+	@echo "Setting up: installing requirements/base.lock ..."
+	@$(PIP) --require-hashes -r requirements/build.lock -r requirements/base.lock
+	@echo "Setting up: installing Deskproof itself ..."
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/base.stamp requirements/test.lock
+	@echo "Setting up: installing requirements/test.lock ..."
+	@$(PIP) --require-hashes -r requirements/test.lock
+	@touch $@

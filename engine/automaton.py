@@ -1,0 +1,344 @@
+"""The finite state machine of a case: pure functions over immutable states, with no text in them.
+
+Cases of one ticket that differ only in their words share an automaton. A state excludes the history and the step
+count; rewards are integers in ten-thousandths (`engine.pack.REWARD_UNIT`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from engine.action import Choice, Mistake
+from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn
+from engine.rules import Situation, compile_rules, same
+
+INVALID = "invalid"
+NO_EFFECT = "no_effect"
+
+
+class Slot(NamedTuple):
+    """What is known of one field: the turn that the next ask plays, and the value that was learned.
+
+    `value` is "none", "right", "wrong" or "waived". `source` numbers the place in the pack that the known value comes
+    from (0: none). `pointed` marks a wrong value that was pointed out.
+    """
+
+    turn: int
+    value: str
+    source: int
+    pointed: bool
+
+
+class State(NamedTuple):
+    """`chosen` is the wrongly chosen category whose playbook shows; `asked` counts only until classification earns."""
+
+    slots: tuple[Slot, ...]
+    classified: str
+    chosen: str | None
+    earned: bool
+    asked: bool
+    facts: tuple[Scalar, ...]
+    resolved: bool
+
+
+class View(NamedTuple):
+    """What of a state an agent may see. `known` pairs a field with the source of its value."""
+
+    required: tuple[str, ...]
+    missing: tuple[str, ...]
+    progress: float
+    known: tuple[tuple[str, int], ...]
+
+
+class Transition(NamedTuple):
+    """`reward` in ten-thousandths. What is said is either `turn` (slot, turn) or `text` filled in with `words`."""
+
+    state: State
+    reward: int
+    outcome: str
+    wasted: bool
+    speaker: Speaker
+    turn: tuple[int, int] | None
+    text: Text
+    words: Mapping[str, Any]
+
+
+class Given(NamedTuple):
+    """A value that a turn gives, by slot and source."""
+
+    slot: int
+    source: int
+    wrong: bool
+
+
+class Move(NamedTuple):
+    """One turn of a script, without its words."""
+
+    kind: str
+    gives: tuple[Given, ...]
+
+
+class Source(NamedTuple):
+    """Where a value comes from: its text (None: the field's right value), and the field under which it was written."""
+
+    text: Text | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The turns that a field's asks play, the person's stalls first."""
+
+    turns: tuple[Turn, ...]
+    moves: tuple[Move, ...]
+
+
+class Automaton:
+    """The machine of every case of `ticket` in which `known` fields are known at the start.
+
+    `stalls` is how many stalling turns of the customer's own come before each script.
+    """
+
+    def __init__(self, pack: Pack, ticket: Ticket, known: frozenset[str], stalls: int) -> None:
+        self.pack = pack
+        self.ticket = ticket
+        self.task = pack.tasks[ticket.task]
+        self.fields = tuple(pack.fields)
+        self.index = {name: index for index, name in enumerate(self.fields)}
+        self._required = tuple(self.index[name] for name in ticket.required)
+        self.missing_at_start = tuple(index for index in self._required if self.fields[index] not in known)
+        self._need = [self._needed(name) for name in self.fields]
+        self.sources: list[Source] = [Source("", "")]
+        self.scripts = tuple(self._script(name, stalls) for name in self.fields)
+        self._rules = {name: compile_rules(action.rules) for name, action in pack.actions.items()}
+        self._transitions: dict[tuple[State, Choice], Transition] = {}
+        self._views: dict[State, View] = {}
+        classified_pays = pack.rewards.classification if ticket.category is not None else 0
+        self.greatest_progress = (pack.rewards.fields if self.missing_at_start else 0) + classified_pays
+        self.goal_reward = pack.rewards.maximum - self.greatest_progress
+        self.initial = self._initial(known)
+
+    def _needed(self, name: str) -> str:
+        if name in self.ticket.required:
+            return "required"
+        return "optional" if name in self.ticket.optional else "none"
+
+    def _script(self, name: str, stalls: int) -> Script:
+        turns = self.ticket.answers.get(name, ())
+        if not turns:
+            return Script((), ())
+        turns = (*(Turn(None, "stall") for _ in range(stalls)), *turns)
+        return Script(turns, tuple(Move(turn.kind, self._given(name, turn)) for turn in turns))
+
+    def _given(self, name: str, turn: Turn) -> tuple[Given, ...]:
+        given = []
+        for value in turn.gives:
+            given.append(Given(self.index[value.field], len(self.sources), value.wrong))
+            self.sources.append(Source(value.value, name))
+        return tuple(given)
+
+    def _initial(self, known: frozenset[str]) -> State:
+        slots = []
+        for name in self.fields:
+            if name in known:
+                slots.append(Slot(0, "right", len(self.sources), False))
+                self.sources.append(Source(self.ticket.known.get(name), name))
+            else:
+                slots.append(Slot(0, "none", 0, False))
+        facts = tuple(self.ticket.facts.get(name, fact.initial) for name, fact in self.pack.facts.items())
+        # With no category there is nothing to classify: the ticket's own list shows from the start.
+        classified = "none" if self.ticket.category is not None else "shown"
+        return State(tuple(slots), classified, None, False, False, facts, False)
+
+    def transition(self, state: State, choice: Choice | Mistake) -> Transition:
+        """What a valid action, or a mistake, does in a state. Memoised for valid actions."""
+        if isinstance(choice, Mistake):
+            words = self._words(state, {"action": "", "field": "", **choice.words})
+            text = self.pack.phrases[choice.phrase]
+            return Transition(state, self.pack.rewards.waste, INVALID, True, "desk", None, text, words)
+        key = (state, choice)
+        found = self._transitions.get(key)
+        if found is None:
+            found = self._transitions[key] = self._fire(state, choice)
+        return found
+
+    def reward(self, state: State, choice: Choice | Mistake) -> int:
+        """The reward of an action in a state, in ten-thousandths."""
+        return self.transition(state, choice).reward
+
+    def terminated(self, state: State) -> bool:
+        return state.resolved
+
+    def truncated(self, state: State, steps: int) -> bool:
+        return not state.resolved and steps >= self.pack.max_steps
+
+    def observation(self, state: State) -> View:
+        """The part of the observation that depends on the state alone; `engine.episode` adds the words."""
+        view = self._views.get(state)
+        if view is None:
+            view = self._views[state] = self._view(state)
+        return view
+
+    def progress(self, state: State) -> int:
+        """Phi in ten-thousandths: what n fields share telescopes to exactly `rewards.fields`."""
+        total = len(self.missing_at_start)
+        shared = self.pack.rewards.fields * self.collected(state) // total if total else 0
+        return shared + (self.pack.rewards.classification if state.earned else 0)
+
+    def collected(self, state: State) -> int:
+        """How many of the fields missing at the start are rightly known or waived."""
+        return sum(state.slots[index].value in ("right", "waived") for index in self.missing_at_start)
+
+    def _fire(self, state: State, choice: Choice) -> Transition:
+        action = self.pack.actions[choice.type]
+        parameters = dict(choice.parameters)
+        asked = self._asked(action, parameters)
+        situation = self._situation(state, action, parameters, asked)
+        rule = self._rules[action.name](situation)
+        outcome, then = (rule.outcome, rule.then) if rule else (f"{action.name}.{NO_EFFECT}", Effects(waste=True))
+        category = parameters.get(action.classifies or "")
+        after, pointed = self._applied(state, then, situation, asked, category)
+        reward = self.progress(after) - self.progress(state) + (self.pack.rewards.waste if then.waste else 0)
+        reward += self.goal_reward if after.resolved else 0
+        own_words = {
+            "action": action.name,
+            "field": self.fields[asked] if asked is not None else "",
+            "category": self._spoken_category(after, category),
+            "wrong": [self.fields[index] for index in pointed],
+        }
+        turn, text = self._said(state, outcome, asked if then.learn else None, then.say)
+        words = self._words(after, own_words)
+        return Transition(after, reward, outcome, then.waste, action.speaker, turn, text, words)
+
+    def _applied(
+        self, state: State, then: Effects, situation: Situation, asked: int | None, category: Scalar | None
+    ) -> tuple[State, tuple[int, ...]]:
+        """The state after a rule's effects, and the fields whose wrong values were pointed out."""
+        if asked is not None and self.task.classifier == "agent" and state.classified == "none":
+            state = state._replace(asked=True)
+        if then.learn and asked is not None:
+            state = self._learned(state, asked)
+        if then.classify:
+            state = self._classified(state, situation, category)
+        if then.set:
+            facts = zip(self.pack.facts, state.facts, strict=True)
+            state = state._replace(facts=tuple(then.set.get(name, value) for name, value in facts))
+        pointed = self._mistaken(state) if then.point_out else ()
+        if pointed:
+            slots = (slot._replace(pointed=slot.pointed or index in pointed) for index, slot in enumerate(state.slots))
+            state = state._replace(slots=tuple(slots))
+        if then.resolve and self._finished(state):
+            state = state._replace(resolved=True)
+        return state, pointed
+
+    def _asked(self, action: Action, parameters: Mapping[str, Scalar]) -> int | None:
+        name = parameters.get(action.asks) if action.asks is not None else None
+        return self.index[name] if isinstance(name, str) else None
+
+    def _situation(
+        self, state: State, action: Action, parameters: Mapping[str, Scalar], asked: int | None
+    ) -> Situation:
+        category = parameters.get(action.classifies) if action.classifies is not None else None
+        return Situation(
+            need=self._need[asked] if asked is not None else "none",
+            value=state.slots[asked].value if asked is not None else "none",
+            reply=self._move(state, asked).kind if asked is not None else "none",
+            category="absent" if category is None else "right" if category == self.ticket.category else "wrong",
+            classified=state.classified,
+            classifier=self.task.classifier,
+            missing=sum(self._lacking(state.slots[index]) for index in self._required),
+            wrong=len(self._mistaken(state)),
+            goal="met" if self._goal_met(state) else "unmet",
+            facts=dict(zip(self.pack.facts, state.facts, strict=True)),
+            parameters=parameters,
+        )
+
+    def _move(self, state: State, index: int) -> Move:
+        moves = self.scripts[index].moves
+        return moves[state.slots[index].turn] if moves else Move("none", ())
+
+    def _learned(self, state: State, asked: int) -> State:
+        slots = list(state.slots)
+        move = self._move(state, asked)
+        for given in move.gives:
+            old = slots[given.slot]
+            value = "wrong" if given.wrong else "right"
+            # A wrong value that was pointed out and is only repeated stays pointed out.
+            pointed = given.wrong and old.pointed and old.source == given.source
+            slots[given.slot] = old._replace(value=value, source=given.source, pointed=pointed)
+        slot = slots[asked]
+        if move.kind == "waive" and slot.value != "right":
+            slot = slot._replace(value="waived", pointed=False)
+        last = max(len(self.scripts[asked].moves) - 1, 0)
+        slots[asked] = slot._replace(turn=min(slot.turn + 1, last))
+        return state._replace(slots=tuple(slots))
+
+    def _classified(self, state: State, situation: Situation, category: Scalar | None) -> State:
+        if situation.category == "wrong":
+            hidden = self.task.required == "after_classify"
+            return state._replace(classified="wrong", chosen=str(category) if hidden else None, asked=False)
+        told = situation.category == "right" or self.task.classifier == "desk"
+        first = state.classified == "none" and not state.asked
+        return state._replace(
+            classified="right" if told else "shown", chosen=None, earned=state.earned or (told and first), asked=False
+        )
+
+    def _lacking(self, slot: Slot) -> bool:
+        return slot.value == "none" or slot.pointed
+
+    def _mistaken(self, state: State) -> tuple[int, ...]:
+        """The required fields that hold a wrong value not yet pointed out."""
+        slots = state.slots
+        return tuple(index for index in self._required if slots[index].value == "wrong" and not slots[index].pointed)
+
+    def _goal_met(self, state: State) -> bool:
+        facts = dict(zip(self.pack.facts, state.facts, strict=True))
+        return all(same(facts[name], value) for name, value in self.ticket.goal.items())
+
+    def _finished(self, state: State) -> bool:
+        complete = all(state.slots[index].value in ("right", "waived") for index in self._required)
+        return complete and self._goal_met(state)
+
+    def _said(
+        self, state: State, outcome: str, learned: int | None, say: Text | None
+    ) -> tuple[tuple[int, int] | None, Text]:
+        """The turn that is played, if it has or means words of its own, else the rule's text, else a phrase."""
+        if say is not None:
+            return None, say
+        phrases = self.pack.phrases
+        if learned is not None:
+            if not self.scripts[learned].moves:
+                return None, phrases["unanswered"]
+            turn = state.slots[learned].turn
+            return (learned, turn), ""
+        return None, phrases.get(outcome, phrases[NO_EFFECT])
+
+    def _spoken_category(self, state: State, chosen: Scalar | None) -> str:
+        if state.classified in ("right", "shown"):
+            return self.ticket.category or ""
+        return str(chosen if chosen is not None else state.chosen or "")
+
+    def _words(self, state: State, words: Mapping[str, Any]) -> Mapping[str, Any]:
+        view = self.observation(state)
+        facts = dict(zip(self.pack.facts, state.facts, strict=True))
+        lists = {"required": list(view.required), "missing": list(view.missing)}
+        return {"category": "", "wrong": [], **facts, **lists, **words}
+
+    def _view(self, state: State) -> View:
+        hidden = self.task.required == "after_classify" and state.classified == "none"
+        required: tuple[str, ...] = () if hidden else self.ticket.required
+        if state.chosen is not None:
+            required = self.pack.categories[state.chosen].requires
+        missing = tuple(name for name in required if self._lacking(state.slots[self.index[name]]))
+        known = tuple((name, slot.source) for name, slot in zip(self.fields, state.slots, strict=True) if slot.source)
+        progress = 1 - len(missing) / len(required) if required else float(not hidden)
+        return View(required, missing, progress, known)
+
+
+@lru_cache(maxsize=8192)
+def automaton(pack: Pack, ticket_id: str, known: frozenset[str], stalls: int) -> Automaton:
+    """The one automaton of a ticket's cases with these fields known at the start and this many stalls."""
+    return Automaton(pack, pack.tickets[ticket_id], known, stalls)

@@ -1,0 +1,248 @@
+"""A valid document, the contract and the default rules, made into a Pack."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from engine.build_actions import ActionBuilder
+from engine.build_tickets import TicketBuilder
+from engine.checks import TicketCheck
+from engine.contract import Contract, TaskSpec, exact
+from engine.diagnostics import PackError, Report
+from engine.instructions import default_instructions
+from engine.nodes import Map, Spot, entries, items, plain, string
+from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, ScriptedStep, ScriptedTest, Task, Ticket
+from engine.schema import check, read_schema
+from engine.source import Budget, open_file, parse
+from engine.values import ValueCheck
+from engine.vocabulary import Vocabulary, listed
+
+_HERE = Path(__file__).parent
+_DEFAULTED = ("tasks", "rewards", "actions", "rules", "phrases")
+
+# What a test may expect besides the observation's keys.
+EXPECTED = ("outcome", "reward", "says", "done", "terminated", "truncated")
+EXPECTED_AT_THE_END = (*EXPECTED, "return", "score")
+
+
+@cache
+def pack_schema() -> dict[str, Any]:
+    """The JSON Schema of a pack, references resolved."""
+    return read_schema(_HERE / "pack.schema.json")
+
+
+@cache
+def pack_validator() -> Draft202012Validator:
+    return Draft202012Validator(pack_schema())
+
+
+@cache
+def default_rules() -> Map:
+    """rules.yaml: the default tasks, rewards, actions, rules and phrases.
+
+    Raises:
+        PackError: it can't be read, or isn't in the language of packs.
+    """
+    report, budget = Report(), Budget()
+    file = open_file(_HERE / "rules.yaml", budget, report)
+    document = parse(file, budget, report) if file is not None else None
+    if document is not None:
+        properties = {name: pack_schema()["properties"][name] for name in _DEFAULTED}
+        schema = {"type": "object", "properties": properties, "required": [*_DEFAULTED], "additionalProperties": False}
+        check(document, Draft202012Validator(schema), report)
+    if document is None or report:
+        raise PackError(report.findings())
+    return document
+
+
+def build(document: Map, contract: Contract, report: Report, wrong: set[tuple[str | int, ...]]) -> Pack | None:
+    """The pack that a document describes; None, and findings, where something in it doesn't fit.
+
+    `wrong` holds paths that the schema refused: about them nothing is said that may follow from that.
+    """
+    defaults = default_rules()
+    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), report)
+    tasks = _tasks(document, defaults, contract, report)
+    max_steps = document.get("max_steps", contract.max_steps)
+    rewards = _rewards(document, defaults, contract, max_steps, report)
+    builder = ActionBuilder(document, defaults, vocabulary)
+    actions = builder.actions(contract.actions)
+    sections = {path[0] for path in wrong if path}
+    broken = {path[1] for path in wrong if path[:1] == ("tickets",) and len(path) > 1}
+    tickets, sound = TicketBuilder(vocabulary).build(items(document, "tickets"), broken)
+    values = ValueCheck(vocabulary.fields, entries(document, "fields"), report)
+    values.check_samples()
+    if not sections & {"fields", "categories", "people"}:
+        checks = TicketCheck(vocabulary, values, report)
+        for ticket, node, spot in sound:
+            checks.check(ticket, node, spot)
+        checks.said_everywhere(builder.said, [ticket for ticket, _, _ in sound])
+    tests = _tests(document, contract, tickets, report)
+    if report:
+        return None
+    instructions = string(document, "instructions") or default_instructions(
+        document.get("description", ""), vocabulary.fields.values(), vocabulary.categories.values(), actions.values()
+    )
+    return Pack(
+        name=document["pack"],
+        version=document["version"],
+        language=document.get("language", "en"),
+        description=document.get("description", ""),
+        digest=_digest(document, contract, defaults, tasks, int(max_steps), rewards),
+        instructions=instructions,
+        max_steps=int(max_steps),
+        rewards=rewards,
+        fields=MappingProxyType(vocabulary.fields),
+        categories=MappingProxyType(vocabulary.categories),
+        people=MappingProxyType(vocabulary.people),
+        facts=MappingProxyType(vocabulary.facts),
+        actions=MappingProxyType(actions),
+        tasks=MappingProxyType(tasks),
+        phrases=MappingProxyType(builder.phrases),
+        tickets=MappingProxyType(tickets),
+        tests=tests,
+        place=document.value_spot("pack").place,
+    )
+
+
+def _contract_fields(contract: Contract, defaults: Map) -> list[str]:
+    """The fields that the contract's asking action lists."""
+    bindings = entries(defaults, "actions")
+    for action in contract.actions:
+        asks = string(entries(bindings, action.name), "asks")
+        if asks in action.parameters:
+            return list(action.parameters[asks].get("enum", ()))
+    return []
+
+
+def _tasks(document: Map, defaults: Map, contract: Contract, report: Report) -> dict[str, Task]:
+    """The contract's tasks, each as rules.yaml and then the pack have it; desk and always where neither does."""
+    own = entries(document, "tasks")
+    ids = [spec.id for spec in contract.tasks]
+    for name in own:
+        if name not in ids:
+            message = f"unknown task '{name}'"
+            report.add("PACK032", own.key_spot(name), message, expected=listed(ids), meant=(name, ids))
+    default = entries(defaults, "tasks")
+    return {
+        spec.id: _task(spec, {**entries(default, spec.id), **entries(own, spec.id)}, contract, report)
+        for spec in contract.tasks
+    }
+
+
+def _task(spec: TaskSpec, settings: Mapping[str, Any], contract: Contract, report: Report) -> Task:
+    grader = _grader(spec, contract, report)
+    classifier, required = settings.get("classifier", "desk"), settings.get("required", "always")
+    return Task(spec.id, spec.description, spec.difficulty, grader, classifier, required)
+
+
+def _grader(spec: TaskSpec, contract: Contract, report: Report) -> Grader:
+    module, _, name = spec.grader.rpartition(".")
+    problem = "there is no such function"
+    try:
+        grader = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        grader, problem = None, str(error)
+    if callable(grader):
+        found: Grader = grader
+        return found
+    raw = contract.raw
+    node = next(task for task in items(raw, "tasks") if task["id"] == spec.id) if isinstance(raw, Map) else None
+    if node is not None:
+        report.add("PACK051", node.value_spot("grader"), f"the grader '{spec.grader}' can't be loaded: {problem}")
+    return float
+
+
+def _rewards(document: Map, defaults: Map, contract: Contract, max_steps: Any, report: Report) -> Rewards:
+    own = entries(document, "rewards")
+    parts: dict[str, int] = {}
+    for name in ("fields", "classification", "waste"):
+        value = own.get(name, entries(defaults, "rewards").get(name))
+        scaled = exact(value) if isinstance(value, int | float) else None
+        if scaled is None and name in own:
+            report.add("PACK049", own.value_spot(name), f"{value} is not a whole number of ten-thousandths")
+        if scaled is not None:
+            parts[name] = scaled
+    steps = int(max_steps) if isinstance(max_steps, int | float) and max_steps >= 1 else contract.max_steps
+    # Rounded towards zero, so that max_steps wasted steps never cost more than the range's minimum.
+    waste = parts.get("waste", -(-contract.reward_minimum // steps))
+    rewards = Rewards(
+        parts.get("fields", 0), parts.get("classification", 0), waste, contract.reward_minimum, contract.reward_maximum
+    )
+    place = own.spot if own else document.spot
+    if rewards.fields + rewards.classification > rewards.maximum:
+        most = rewards.maximum / REWARD_UNIT
+        report.add("PACK049", place, f"fields and classification together are more than the range's maximum, {most}")
+    if rewards.waste * steps < rewards.minimum:
+        least = rewards.minimum / REWARD_UNIT
+        report.add("PACK049", place, f"{steps} wasted steps cost more than the range's minimum, {least}")
+    return rewards
+
+
+def _tests(
+    document: Map, contract: Contract, tickets: Mapping[str, Ticket], report: Report
+) -> tuple[ScriptedTest, ...]:
+    keys = tuple(contract.observation_space.get("properties", ()))
+    nodes = items(document, "tests")
+    tests = []
+    first: dict[str, Spot] = {}
+    for index, node in enumerate(nodes):
+        if not isinstance(node, Map):
+            continue
+        name, ticket = string(node, "name"), string(node, "ticket")
+        spot = nodes.item_spot(index)
+        if "ticket" in node and ticket not in tickets:
+            where = node.value_spot("ticket")
+            report.add(
+                "PACK037", where, f"unknown ticket '{ticket}'", expected=listed(tickets), meant=(ticket, tickets)
+            )
+        if name in first:
+            report.add("PACK040", spot, f"test name '{name}' is taken (first at line {first[name].place.line})")
+        first.setdefault(name, spot)
+        steps = []
+        step_nodes = items(node, "steps")
+        for number, step in enumerate(step_nodes):
+            if isinstance(step, Map):
+                expected = _expected(step, "expect", (*EXPECTED, *keys), report)
+                steps.append(ScriptedStep(plain(entries(step, "do")), expected, step_nodes.item_spot(number).place))
+        final = _expected(node, "final", (*EXPECTED_AT_THE_END, *keys), report)
+        tests.append(ScriptedTest(name, ticket, int(node.get("seed") or 0), tuple(steps), final, spot.place))
+    return tuple(tests)
+
+
+def _expected(node: Map, key: str, known: tuple[str, ...], report: Report) -> Mapping[str, Any]:
+    expected = entries(node, key)
+    for name in expected:
+        if name not in known:
+            message = f"'{name}' is nothing that can be expected here"
+            report.add("PACK022", expected.key_spot(name), message, expected=", ".join(known), meant=(name, known))
+    result: Mapping[str, Any] = plain(expected)
+    return result
+
+
+def _digest(
+    document: Map, contract: Contract, defaults: Map, tasks: Mapping[str, Task], max_steps: int, rewards: Rewards
+) -> str:
+    """SHA-256 of everything that decides how the pack behaves, in the order written. Where it was written, in how many
+    files and with which comments doesn't count."""
+    order = pack_schema()["properties"]
+    specs = {spec.id: spec.grader for spec in contract.tasks}
+    whole = {
+        "document": {key: document[key] for key in order if key in document},
+        "max_steps": max_steps,
+        "rewards": [rewards.fields, rewards.classification, rewards.waste, rewards.minimum, rewards.maximum],
+        "tasks": [[t.id, t.description, t.difficulty, specs[t.id], t.classifier, t.required] for t in tasks.values()],
+        "actions": [[spec.name, spec.description, spec.parameters] for spec in contract.actions],
+        "defaults": {key: defaults[key] for key in ("actions", "rules", "phrases")},
+    }
+    canonical = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

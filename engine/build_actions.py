@@ -1,0 +1,217 @@
+"""Actions and rules: the contract's and the pack's own, completed with the default rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from engine.contract import ActionSpec
+from engine.nodes import Map, Spot, entries, items, string
+from engine.pack import Action, Effects, Parameter, Rule, Speaker, Text
+from engine.rules import NAMED, same
+from engine.vocabulary import Vocabulary, listed, scalar, shown
+
+ParameterType = Literal["string", "integer", "boolean"]
+
+# The words that a rule's text may hold besides fields and facts; those of the second list only in answers to mistakes.
+WORDS = frozenset({"action", "field", "category", "required", "missing", "wrong"})
+MISTAKE_WORDS = frozenset({"given", "parameter", "valid"})
+# What the phrases are for that no outcome is called by.
+TURN_PHRASES = frozenset({"stall", "refusal", "waive", "unanswered", "no_effect"})
+MISTAKE_PHRASES = frozenset({"invalid.action", "invalid.missing", "invalid.value", "invalid.parameter"})
+_PYTHON: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
+
+
+class ActionBuilder:
+    """Builds a pack's actions. `defaults` is rules.yaml."""
+
+    def __init__(self, document: Map, defaults: Map, vocabulary: Vocabulary) -> None:
+        self.document, self.defaults, self.vocabulary = document, defaults, vocabulary
+        self.report = vocabulary.report
+        # All texts that an answer may be made of, with the words they may hold and where they are written.
+        self.said: list[tuple[Text, frozenset[str], Spot]] = []
+        self.phrases = self._phrases()
+
+    def _phrases(self) -> dict[str, Text]:
+        """The default phrases with the pack's own over them."""
+        phrases: dict[str, Text] = {}
+        for document in (self.defaults, self.document):
+            nodes = entries(document, "phrases")
+            for name, node in nodes.items():
+                extra = WORDS | MISTAKE_WORDS if name in MISTAKE_PHRASES else WORDS
+                phrases[name] = self._text(node, nodes.value_spot(name), extra)
+        return phrases
+
+    def _text(self, node: Any, spot: Spot, extra: frozenset[str]) -> Text:
+        text = self.vocabulary.text(node, spot, extra)
+        self.said.append((text, extra, spot))
+        return text
+
+    def actions(self, specs: tuple[ActionSpec, ...]) -> dict[str, Action]:
+        """The contract's actions, then the pack's own."""
+        actions = {spec.name: self._contract_action(spec) for spec in specs}
+        own = entries(self.document, "actions")
+        for name, node in own.items():
+            spot = own.key_spot(name)
+            if name in actions:
+                self.report.add(
+                    "PACK040", spot, f"'{name}' is the contract's own action; a pack can add rules to it only"
+                )
+            elif isinstance(node, Map):
+                actions[name] = self._action(name, string(node, "description", name), node, entries(node, "parameters"))
+                if not actions[name].rules:
+                    self.report.add("PACK048", spot, f"the action '{name}' has no rules")
+        rules = entries(self.document, "rules")
+        for name in rules:
+            if name not in actions:
+                message = f"rules for the unknown action '{name}'"
+                self.report.add(
+                    "PACK035", rules.key_spot(name), message, expected=listed(actions), meant=(name, actions)
+                )
+        self._unused_phrases(actions)
+        return actions
+
+    def _contract_action(self, spec: ActionSpec) -> Action:
+        bound = entries(self.defaults, "actions").get(spec.name)
+        node = bound if isinstance(bound, Map) else Map(self.defaults.file, self.defaults.mark)
+        action = self._action(spec.name, spec.description, node, spec.parameters)
+        if not action.rules:
+            message = f"the contract's action '{spec.name}' has no rules, neither here nor among the default ones"
+            self.report.add("PACK048", self.document.spot, message)
+        return action
+
+    def _action(self, name: str, description: str, node: Map, parameters: Mapping[str, Any]) -> Action:
+        asks, classifies = string(node, "asks") or None, string(node, "classifies") or None
+        built = {key: self._parameter(name, key, value, key in (asks, classifies)) for key, value in parameters.items()}
+        if asks is not None:
+            built[asks] = self._filled(built.get(asks), asks, "What to ask for", tuple(self.vocabulary.fields), True)
+        if classifies is not None:
+            values = tuple(self.vocabulary.categories)
+            built[classifies] = self._filled(built.get(classifies), classifies, "What it is about", values, False)
+            if not values:
+                del built[classifies]
+        speaker: Speaker = "customer" if node.get("speaker") == "customer" else "desk"
+        classifies = classifies if classifies in built else None
+        return Action(name, description, tuple(built.values()), self._rules(name, built), speaker, asks, classifies)
+
+    def _filled(
+        self, given: Parameter | None, name: str, description: str, values: tuple[str, ...], required: bool
+    ) -> Parameter:
+        """A parameter whose values are the pack's fields or categories."""
+        if given is None:
+            return Parameter(name, description, "string", values, required)
+        return Parameter(name, given.description, "string", values, given.required)
+
+    def _parameter(self, action: str, name: str, node: Any, filled: bool) -> Parameter:
+        kind: ParameterType = node.get("type", "string") if isinstance(node, Map) else "string"
+        node = node if isinstance(node, Map) else Map(self.document.file, self.document.mark)
+        values = tuple(scalar(value) for value in node.get("enum") or ())
+        if kind == "boolean" and not values:
+            values = (False, True)
+        if not values and not filled:
+            message = f"the parameter '{name}' of '{action}' needs its values in `enum`: there must be finitely many"
+            self.report.add("PACK035", node.spot, message)
+        for index, value in enumerate(values if "enum" in node else ()):
+            spot = node["enum"].item_spot(index)
+            if type(value) is not _PYTHON.get(kind, str):
+                self.report.add("PACK035", spot, f"{shown(value)} is not of the type '{kind}'", expected=kind)
+            elif any(same(value, earlier) for earlier in values[:index]):
+                self.report.add("PACK040", spot, f"{shown(value)} is listed twice")
+        return Parameter(name, string(node, "description"), kind, values, node.get("required") is not False)
+
+    def _rules(self, action: str, parameters: Mapping[str, Parameter]) -> tuple[Rule, ...]:
+        rules = []
+        for document in (self.document, self.defaults):
+            nodes = items(entries(document, "rules"), action)
+            for index, node in enumerate(nodes):
+                if isinstance(node, Map):
+                    rules.append(self._rule(action, node, nodes.item_spot(index), parameters))
+        return tuple(rules)
+
+    def _rule(self, action: str, node: Map, spot: Spot, parameters: Mapping[str, Parameter]) -> Rule:
+        when = entries(node, "when")
+        conditions = {
+            name: self._named(name, entries(when, name), parameters) if name in NAMED else value
+            for name, value in when.items()
+        }
+        then = entries(node, "then")
+        effects = Effects(
+            learn=then.get("learn") is True,
+            classify=then.get("classify") is True,
+            waste=then.get("waste") is True,
+            point_out=then.get("point_out") is True,
+            resolve=then.get("resolve") is True,
+            set=self.vocabulary.settings(then, "set"),
+            say=self._say(then),
+        )
+        return Rule(f"{action}.{string(node, 'outcome')}", conditions, effects, spot.place)
+
+    def _say(self, then: Map) -> Text | None:
+        if "say" not in then:
+            return None
+        node, spot = then["say"], then.value_spot("say")
+        if not isinstance(node, Map) or "phrase" not in node:
+            return self._text(node, spot, WORDS)
+        name = string(node, "phrase")
+        if name not in self.phrases:
+            spot = node.value_spot("phrase")
+            expected = listed(self.phrases)
+            self.report.add("PACK036", spot, f"unknown phrase '{name}'", expected=expected, meant=(name, self.phrases))
+        return self.phrases.get(name, "")
+
+    def _named(self, section: str, conditions: Map, parameters: Mapping[str, Parameter]) -> Mapping[str, Any]:
+        """Conditions on facts or parameters: each name is declared, each value is one that it can have."""
+        for name, condition in conditions.items():
+            spot = conditions.key_spot(name)
+            if section == "facts":
+                if self.vocabulary.known_fact(name, spot):
+                    each_value(condition, conditions.value_spot(name), self._fact_check(name))
+            elif name not in parameters:
+                expected = listed(parameters)
+                message = f"unknown parameter '{name}'"
+                self.report.add("PACK035", spot, message, expected=expected, meant=(name, parameters))
+            else:
+                each_value(condition, conditions.value_spot(name), self._parameter_check(parameters[name]))
+        return conditions
+
+    def _fact_check(self, name: str) -> Callable[[Any, Spot], None]:
+        return lambda value, spot: self.vocabulary.fact_value(name, value, spot)
+
+    def _parameter_check(self, parameter: Parameter) -> Callable[[Any, Spot], None]:
+        def check(value: Any, spot: Spot) -> None:
+            if isinstance(value, str | int) and not any(same(value, one) for one in parameter.enum):
+                texts = [one for one in parameter.enum if isinstance(one, str)]
+                meant = (value, texts) if isinstance(value, str) else None
+                expected = listed(shown(one) for one in parameter.enum)
+                message = f"the parameter '{parameter.name}' can't be {shown(value)}"
+                self.report.add("PACK035", spot, message, expected=expected, meant=meant)
+
+        return check
+
+    def _unused_phrases(self, actions: Mapping[str, Action]) -> None:
+        """A phrase that nothing is called by is a slip of the pen."""
+        outcomes = {rule.outcome for action in actions.values() for rule in action.rules}
+        used = {*outcomes, *TURN_PHRASES, *MISTAKE_PHRASES, *entries(self.defaults, "phrases"), *self._said()}
+        nodes = entries(self.document, "phrases")
+        for name in nodes:
+            if name not in used:
+                message = f"nothing says the phrase '{name}'"
+                self.report.add("PACK036", nodes.key_spot(name), message, meant=(name, sorted(used)))
+
+    def _said(self) -> set[str]:
+        rules = entries(self.document, "rules")
+        thens = (entries(rule, "then") for name in rules for rule in items(rules, name) if isinstance(rule, Map))
+        return {string(entries(then, "say"), "phrase") for then in thens}
+
+
+def each_value(condition: Any, spot: Spot, check: Callable[[Any, Spot], None]) -> None:
+    """Applies a check to every value that a condition names: a scalar, a list, or `const`, `enum` and `not`."""
+    if isinstance(condition, Map):
+        for key, value in condition.items():
+            if key in ("const", "enum", "not"):
+                each_value(value, condition.value_spot(key), check)
+    elif isinstance(condition, list):
+        for index, value in enumerate(condition):
+            each_value(value, condition.item_spot(index), check)  # type: ignore[attr-defined]
+    else:
+        check(condition, spot)

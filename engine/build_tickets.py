@@ -1,0 +1,218 @@
+"""Tickets: messages, what is known and required, and the customer's scripts of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from engine.nodes import Map, Seq, Spot, entries, items, string
+from engine.pack import Field, Given, Message, Text, Ticket, Turn
+from engine.template import Template, compile_template
+from engine.vocabulary import Vocabulary
+
+Kind = Literal["value", "wrong", "stall", "refusal", "waive"]
+# A ticket, and where it is written.
+Written = tuple[Ticket, Map, Spot]
+
+
+class TicketBuilder:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.report = vocabulary.report
+        # What a field with a sample answers where a ticket has no turns for it.
+        self.drawn = {
+            name: (drawn_turn(field),) for name, field in vocabulary.fields.items() if field.sample is not None
+        }
+
+    def build(self, nodes: Seq, broken: Container[int]) -> tuple[dict[str, Ticket], list[Written]]:
+        """The tickets by id, and those in which nothing is wrong so far. `broken` are indexes that the schema refused."""
+        tickets: dict[str, Ticket] = {}
+        sound: list[Written] = []
+        for index, node in enumerate(nodes):
+            if not isinstance(node, Map):
+                continue
+            spot, before = nodes.item_spot(index), self.report.count
+            ticket = self.ticket(node, spot)
+            if ticket.id in tickets:
+                line = tickets[ticket.id].place.line
+                self.report.add("PACK040", spot, f"ticket id '{ticket.id}' is taken (first at line {line})")
+            if "id" in node:
+                tickets.setdefault(ticket.id, ticket)
+            if self.report.count == before and index not in broken and not node.spot.excused:
+                sound.append((ticket, node, spot))
+        return tickets, sound
+
+    def ticket(self, node: Map, spot: Spot) -> Ticket:
+        vocabulary = self.vocabulary
+        if "task" in node:
+            vocabulary.known_task(node["task"], node.value_spot("task"))
+        category = node.get("category")
+        declared = vocabulary.categories.get(category) if isinstance(category, str) else None
+        if category is not None and declared is None:
+            vocabulary.known_category(category, node.value_spot("category"))
+        required = vocabulary.names(node, "required") if "required" in node else (declared.requires if declared else ())
+        optional = vocabulary.names(node, "optional") if "optional" in node else ()
+        for name in optional:
+            if name in required:
+                where = items(node, "optional").item_spot(list(node["optional"]).index(name))
+                self.report.add(
+                    "PACK046", where, f"'{name}' is required in this ticket, so it can't be optional as well"
+                )
+        known = self.known(node) if "known" in node else {}
+        return Ticket(
+            id=string(node, "id"),
+            task=string(node, "task"),
+            category=declared.name if declared else None,
+            messages=self.messages(node),
+            required=required,
+            optional=optional,
+            known=MappingProxyType(known),
+            answers=MappingProxyType(self.answers(node, known)),
+            facts=vocabulary.settings(node, "facts") if "facts" in node else _NONE,
+            goal=vocabulary.settings(node, "goal") if "goal" in node else _NONE,
+            people=self.people(node) if "person" in node else (),
+            place=spot.place,
+        )
+
+    def people(self, node: Map) -> tuple[str, ...]:
+        person = node["person"]
+        if isinstance(person, str):
+            return (person,) if self.vocabulary.known_person(person, node.value_spot("person")) else ()
+        nodes = items(node, "person")
+        found: list[str] = []
+        for index, name in enumerate(nodes):
+            if name in found:
+                self.report.add("PACK040", nodes.item_spot(index), f"'{name}' is listed twice")
+            elif isinstance(name, str) and self.vocabulary.known_person(name, nodes.item_spot(index)):
+                found.append(name)
+        return tuple(found)
+
+    def known(self, node: Map) -> dict[str, Text]:
+        nodes = entries(node, "known")
+        known = {}
+        for name, value in nodes.items():
+            if self.vocabulary.known_field(name, nodes.key_spot(name)):
+                known[name] = value if type(value) is str else self.vocabulary.text(value, nodes.value_spot(name))
+        return known
+
+    def messages(self, node: Map) -> tuple[Message, ...]:
+        nodes = items(node, "messages")
+        return tuple(
+            Message(message) if type(message) is str else self.message(message, nodes.item_spot(index))
+            for index, message in enumerate(nodes)
+        )
+
+    def message(self, node: Any, spot: Spot) -> Message:
+        if not isinstance(node, Map):
+            return Message("")
+        if "text" in node and "template" in node:
+            self.report.add("PACK046", spot, "a message has either a `text` or a `template`, not both")
+        elif "text" not in node and "template" not in node:
+            self.report.add("PACK023", spot, "'text' or 'template' is missing")
+        known = self.vocabulary.names(node, "known")
+        if "template" in node:
+            return Message(self.vocabulary.template(string(node, "template"), node.value_spot("template")), known)
+        return Message(string(node, "text"), known)
+
+    def answers(self, node: Map, known: Mapping[str, Text]) -> dict[str, tuple[Turn, ...]]:
+        """Each field's turns: the ticket's own, else what follows from a sample."""
+        answers: dict[str, tuple[Turn, ...]] = {}
+        if "answers" in node:
+            nodes = entries(node, "answers")
+            for name, script in nodes.items():
+                if self.vocabulary.known_field(name, nodes.key_spot(name)):
+                    answers[name] = self.script(
+                        name, script, nodes.value_spot(name) if type(script) is not str else None
+                    )
+        for name, turns in self.drawn.items():
+            if name not in answers:
+                answers[name] = (_said(known[name], name),) if name in known else turns
+        return answers
+
+    def script(self, field: str, node: Any, spot: Spot | None) -> tuple[Turn, ...]:
+        if spot is None or isinstance(node, str):
+            return (_said(node, field),)
+        if isinstance(node, Seq):
+            return tuple(
+                _said(turn, field) if type(turn) is str else self.turn(field, turn, node.item_spot(index))
+                for index, turn in enumerate(node)
+            )
+        return (self.turn(field, node, spot),)
+
+    def turn(self, field: str, node: Any, spot: Spot) -> Turn:
+        if not isinstance(node, Map):
+            return Turn(None, "stall")
+        if "template" in node:
+            return Turn(None, "stall")
+        self.contradictions(field, node, spot)
+        wrong = node.get("wrong") is True
+        kind: Kind = "stall"
+        gives: list[Given] = []
+        if "value" in node:
+            kind = "wrong" if wrong else "value"
+            gives.append(Given(field, self.inner(node, "value"), wrong))
+        elif node.get("waive") is True:
+            kind = "waive"
+        elif node.get("refuse") is True:
+            kind = "refusal"
+        if "gives" in node:
+            gives += self.given(field, node)
+        say = self.inner(node, "say") if "say" in node else (gives[0].value if "value" in node else None)
+        return Turn(say, kind, tuple(gives))
+
+    def inner(self, node: Map, key: str) -> Text:
+        value = node[key]
+        return value if type(value) is str else self.vocabulary.text(value, node.value_spot(key))
+
+    def given(self, field: str, node: Map) -> list[Given]:
+        nodes, wrong = entries(node, "gives"), items(node, "gives_wrong")
+        found = []
+        for name in nodes:
+            if name == field:
+                message = f"'{name}' is the field that is asked for; its value goes under `value`"
+                self.report.add("PACK046", nodes.key_spot(name), message)
+            elif self.vocabulary.known_field(name, nodes.key_spot(name)):
+                found.append(Given(name, self.inner(nodes, name), name in wrong))
+        return found
+
+    def contradictions(self, field: str, node: Map, spot: Spot) -> None:
+        wrong, waive, refuse = (node.get(key) is True for key in ("wrong", "waive", "refuse"))
+        add = self.report.add
+        if waive and refuse:
+            add("PACK046", node.key_spot("refuse"), "a turn can't both waive and refuse")
+        for key, given in (("waive", waive), ("refuse", refuse)):
+            if given and "value" in node:
+                add("PACK046", node.key_spot(key), f"a turn with a value can't {key} it")
+        if wrong and "value" not in node:
+            add(
+                "PACK046",
+                node.key_spot("wrong"),
+                "`wrong` goes with a `value`; those of `gives` are named in `gives_wrong`",
+            )
+        gives, listed_wrong = entries(node, "gives"), items(node, "gives_wrong")
+        for index, name in enumerate(listed_wrong):
+            if isinstance(name, str) and name not in gives:
+                where = listed_wrong.item_spot(index)
+                add("PACK046", where, f"'{name}' is not among the fields that this turn gives", meant=(name, gives))
+            elif name in listed_wrong[:index]:
+                add("PACK040", listed_wrong.item_spot(index), f"'{name}' is listed twice")
+
+
+def _said(value: Text, field: str) -> Turn:
+    """A value, said as it is."""
+    return Turn(value, "value", (Given(field, value),))
+
+
+def drawn_turn(field: Field) -> Turn:
+    """The drawn value, said as it is."""
+    return _said(field_template(field.name), field.name)
+
+
+def field_template(name: str) -> Template:
+    """A template that is a field's value and nothing else, for any name."""
+    quoted = name.replace("\\", "\\\\").replace("'", "\\'")
+    return compile_template(f"{{{{ fields['{quoted}'] }}}}")
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})

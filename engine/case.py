@@ -1,0 +1,160 @@
+"""A case: a ticket made concrete by a seed, one message, one set of values, one script of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.automaton import Automaton, Source, Transition, automaton
+from engine.draw import choose, fill, highest
+from engine.pack import Message, Pack, Person, Text, Ticket
+from engine.template import Template
+
+
+def pick_ticket(pack: Pack, seed: int, task_id: str | None = None) -> str:
+    """The id of the ticket that a seed picks, of all the pack's tickets or of one task's.
+
+    Raises:
+        LookupError: the pack has no ticket for the task.
+    """
+    ids = [ticket.id for ticket in pack.tickets.values() if task_id is None or ticket.task == task_id]
+    if not ids:
+        raise LookupError(f"pack '{pack.name}' has no ticket for the task '{task_id}'")
+    return highest(ids, pack.name, seed)
+
+
+class _Values(Mapping[str, str]):
+    """The right value of each field in a case, worked out when it is first asked for."""
+
+    def __init__(self, pack: Pack, ticket: Ticket, seed: int) -> None:
+        self._pack, self._ticket, self._seed = pack, ticket, seed
+        self._right: dict[str, str] = {}
+        self._sampled: dict[str, str] = {}
+
+    def sample(self, name: str) -> str | None:
+        """The drawn value of a field with a sample."""
+        source = self._pack.fields[name].sample
+        if source is None:
+            return None
+        if name not in self._sampled:
+            key = (self._pack.name, self._ticket.id, self._seed, "sample", name)
+            drawn = fill(source, *key) if isinstance(source, str) else source[choose(len(source), *key)]
+            self._sampled[name] = drawn
+        return self._sampled[name]
+
+    def text(self, text: Text, own: str | None = None) -> str:
+        """`text` with its names filled in. In a field's own turns its name stands for the drawn sample."""
+        if not isinstance(text, Template):
+            return text
+        facts = self._pack.facts
+        values: dict[str, Any] = {
+            name: self._ticket.facts.get(name, facts[name].initial) for name in text.names if name in facts
+        }
+        for name in text.names:
+            if name in self._pack.fields:
+                sampled = self.sample(name) if name == own else None
+                values[name] = sampled if sampled is not None else self[name]
+        return text.render(values)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._right:
+            source = right_value(self._pack, self._ticket, name)
+            if source is None:
+                drawn = self.sample(name)
+                if drawn is None:
+                    raise KeyError(name)
+                self._right[name] = drawn
+            else:
+                self._right[name] = self.text(*source)
+        return self._right[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pack.fields)
+
+    def __len__(self) -> int:
+        return len(self._pack.fields)
+
+
+def right_value(pack: Pack, ticket: Ticket, name: str) -> tuple[Text, str] | None:
+    """Where a field's right value is written, and under which field; None where it is the drawn sample.
+
+    The known value, else the last right one of its own script, else what another field's turn gives.
+    """
+    if name in ticket.known:
+        return ticket.known[name], name
+    for under in (name, *(other for other in ticket.answers if other != name)):
+        if under == name and not ticket.answers.get(name) and pack.fields[name].sample is not None:
+            return None
+        for turn in reversed(ticket.answers.get(under, ())):
+            for given in turn.gives:
+                if given.field == name and not given.wrong:
+                    return given.value, under
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One concrete ticket. `message` is the opening message; everything said later comes from `say`."""
+
+    pack: Pack
+    ticket: Ticket
+    seed: int
+    message: str
+    automaton: Automaton
+    person: Person | None
+    _values: _Values
+    _said: dict[tuple[int, int], str] = field(default_factory=dict)
+    _known: dict[int, str] = field(default_factory=dict)
+
+    def value(self, source: int) -> str:
+        """The text of a value, by its source in the automaton."""
+        if source not in self._known:
+            origin: Source = self.automaton.sources[source]
+            if origin.text is None:
+                self._known[source] = self._values[origin.field]
+            else:
+                self._known[source] = self._values.text(origin.text, origin.field)
+        return self._known[source]
+
+    def say(self, transition: Transition) -> str:
+        """What the customer or the desk says in a transition."""
+        if transition.turn is not None:
+            return self._turn(transition.turn, transition.words)
+        return self._phrase(transition.text, transition.words)
+
+    def _turn(self, at: tuple[int, int], words: Mapping[str, Any]) -> str:
+        if at not in self._said:
+            slot, number = at
+            name = self.automaton.fields[slot]
+            turn = self.automaton.scripts[slot].turns[number]
+            if turn.say is not None:
+                self._said[at] = self._values.text(turn.say, name)
+            elif self.person is not None and self.person.says and number < self.person.stalls:
+                key = (self.pack.name, self.ticket.id, self.seed, "stall", name, number)
+                self._said[at] = self._values.text(self.person.says[choose(len(self.person.says), *key)])
+            else:
+                self._said[at] = self._phrase(self.pack.phrases[turn.kind], words)
+        return self._said[at]
+
+    def _phrase(self, text: Text, words: Mapping[str, Any]) -> str:
+        if not isinstance(text, Template):
+            return text
+        plain = {name: self._values[name] for name in text.plain if name not in words}
+        return text.render({**plain, **words}, {name: self._values[name] for name in text.fields})
+
+
+def make_case(pack: Pack, ticket_id: str, seed: int) -> Case:
+    """The case that a seed makes of a ticket.
+
+    Raises:
+        KeyError: the pack has no such ticket.
+    """
+    ticket = pack.tickets[ticket_id]
+    key = (pack.name, ticket.id, seed)
+    message: Message = ticket.messages[choose(len(ticket.messages), *key, "message")]
+    person = pack.people[ticket.people[choose(len(ticket.people), *key, "person")]] if ticket.people else None
+    known = frozenset((*ticket.known, *message.known))
+    machine = automaton(pack, ticket.id, known, person.stalls if person else 0)
+    values = _Values(pack, ticket, seed)
+    return Case(pack, ticket, seed, values.text(message.text), machine, person, values)

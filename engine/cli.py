@@ -1,0 +1,125 @@
+"""The command line. Exit codes: 0 fine, 1 findings, 2 usage."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from engine.load import check_pack, load_pack, shipped_packs
+from rich.console import Console
+
+from engine import play as player
+from engine.case import make_case, pick_ticket
+from engine.diagnostics import Finding, PackError, as_json, nearest, render
+from engine.episode import Episode
+from engine.new import EXAMPLE
+from engine.pack import Pack
+from engine.pack_tests import run_tests
+
+FINDINGS = 1
+USAGE = 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="deskproof")
+def main() -> None:
+    """Customer-support tickets as proved, playable environments."""
+
+
+@main.command()
+@click.argument("packs", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")
+@click.option("--port", default=7860, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Worker processes.")
+def serve(packs: tuple[Path, ...], host: str, port: int, workers: int) -> None:
+    """Serve PACKS (default: the shipped ones) over HTTP."""
+    from server.app import serve as run  # the server is loaded only where it is asked for
+
+    run(host=host, port=port, workers=workers, packs=packs)
+
+
+@main.command()
+@click.argument("packs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_data", is_flag=True, help="Print findings as JSON.")
+def check(packs: tuple[Path, ...], as_data: bool) -> None:
+    """Check PACKS: structure, names, solvability, and their own tests. Exits 1 where there are errors."""
+    found: list[Finding] = []
+    for path in packs:
+        pack, findings = check_pack(path)
+        found += findings
+        if pack is not None:
+            found += run_tests(pack)
+            if not as_data:
+                click.echo(f"{path}: {_count(len(pack.tickets), 'ticket')}, {_count(len(pack.tests), 'test')}")
+    errors = sum(finding.severity == "error" for finding in found)
+    if as_data:
+        click.echo(json.dumps({"errors": errors, "findings": [as_json(one) for one in found]}, ensure_ascii=False))
+    else:
+        for finding in found:
+            click.echo(render(finding), err=True)
+        counts = f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"
+        click.echo(counts if found else "No findings.")
+    raise SystemExit(FINDINGS if errors else 0)
+
+
+@main.command()
+@click.argument("pack", type=click.Path(path_type=Path))
+@click.option("--ticket", help="The ticket to play; default: the seed picks one.")
+@click.option("--task", help="Let the seed pick from the tickets of this task.")
+@click.option("--seed", type=click.IntRange(0), help="Default: drawn, and shown.")
+def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> None:
+    """Play a ticket of PACK in the terminal, and see reward, outcome and final score."""
+    loaded = _loaded(pack)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    _known("task", task, list(loaded.tasks))
+    _known("ticket", ticket, list(loaded.tickets))
+    try:
+        chosen = ticket if ticket is not None else pick_ticket(loaded, seed, task)
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    episode = Episode.start(make_case(loaded, chosen, seed))
+    player.play(episode, Console(highlight=False), input)
+
+
+@main.command()
+@click.argument("pack", type=click.Path(path_type=Path))
+def new(pack: Path) -> None:
+    """Write a small, commented, valid pack to the file PACK."""
+    path = pack if pack.suffix in (".yaml", ".yml") else pack / "pack.yaml"
+    if path.exists():
+        raise click.UsageError(f"{path} exists already; nothing was written.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(EXAMPLE, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path} can't be written: {error.strerror}.") from None
+    click.echo(f"Wrote {path}. Next: deskproof check {path}")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _loaded(path: Path) -> Pack:
+    for shipped in shipped_packs():
+        if not path.exists() and str(path) in (shipped.name, shipped.name.replace("_", "-")):
+            path = shipped
+    try:
+        return load_pack(path)
+    except PackError as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(FINDINGS) from None
+
+
+def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
+    if name is None or name in names:
+        return
+    close = nearest(name, names)
+    raise click.UsageError(f"There is no {kind} '{name}'." + (f" Did you mean '{close}'?" if close else ""))
+
+
+if __name__ == "__main__":
+    main()

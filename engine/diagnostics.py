@@ -1,0 +1,228 @@
+"""What is wrong with a pack, and where: findings with a place, a stable code, and the nearest valid name."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, NamedTuple, Protocol
+
+Severity = Literal["error", "warning"]
+
+# One code per kind of mistake. A code keeps its meaning for good; 060-069 are about tickets that can't be played well.
+CODES: dict[str, str] = {
+    "PACK001": "file can't be read",
+    "PACK002": "not UTF-8",
+    "PACK003": "character that can't stand here",
+    "PACK004": "YAML syntax",
+    "PACK005": "key given twice",
+    "PACK006": "more than one document",
+    "PACK007": "tag",
+    "PACK008": "merge key",
+    "PACK009": "key that isn't text",
+    "PACK010": "text lost in a comment",
+    "PACK011": "anchor or alias",
+    "PACK012": "limit",
+    "PACK013": "empty, or not a mapping",
+    "PACK020": "text meant, something else given",
+    "PACK021": "wrong type",
+    "PACK022": "unknown key",
+    "PACK023": "missing key",
+    "PACK024": "value not allowed here",
+    "PACK030": "unknown field",
+    "PACK031": "unknown category",
+    "PACK032": "unknown task",
+    "PACK033": "unknown person",
+    "PACK034": "unknown fact, or value it can't have",
+    "PACK035": "unknown action or parameter, or value it can't have",
+    "PACK036": "unknown phrase",
+    "PACK037": "unknown ticket",
+    "PACK040": "duplicate",
+    "PACK041": "name taken by something else",
+    "PACK042": "no way to answer",
+    "PACK043": "no right value",
+    "PACK044": "value not valid under its field's schema",
+    "PACK045": "template",
+    "PACK046": "contradiction",
+    "PACK047": "pattern",
+    "PACK048": "action without rules",
+    "PACK049": "rewards",
+    "PACK050": "field not in the contract",
+    "PACK051": "grader",
+    "PACK060": "ticket can't be resolved in time",
+    "PACK061": "ticket's best return is not the range's maximum",
+    "PACK062": "ticket not proved within the state budget",
+    "PACK063": "observation not valid under the contract",
+    "PACK070": "test of the pack fails",
+    "PACK099": "more findings than are listed",
+}
+
+# How many findings are listed.
+MAX_FINDINGS = 100
+# The widest piece of a source line that is shown.
+SHOWN = 100
+# How many candidates are looked at, and how many compared to the end: bounds the time spent on a hostile file.
+CONSIDERED, COMPARED = 2000, 40
+
+
+class Place(NamedTuple):
+    """A place in a file; line and column are 1-based, columns count characters."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One mistake. `source` is the line it stands in, where there is one."""
+
+    code: str
+    message: str
+    place: Place
+    severity: Severity = "error"
+    expected: str | None = None
+    nearest: str | None = None
+    source: str | None = None
+
+
+class PackError(Exception):
+    """A pack or a contract that can't be used. `findings` holds every mistake that was found."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(render(finding) for finding in self.findings))
+
+
+class Where(Protocol):
+    """What knows a place and the line that it stands in."""
+
+    @property
+    def place(self) -> Place: ...
+
+    @property
+    def source(self) -> str | None: ...
+
+
+class Report:
+    """Collects findings, up to a limit."""
+
+    def __init__(self) -> None:
+        self._found: dict[Finding, None] = {}
+        self._left_out = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    @property
+    def count(self) -> int:
+        """How many mistakes were reported so far."""
+        return len(self._found) + self._left_out
+
+    def add(
+        self,
+        code: str,
+        where: Where,
+        message: str,
+        *,
+        expected: str | None = None,
+        meant: tuple[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Reports a mistake; `meant` is a name and the valid ones, of which the nearest is shown."""
+        if len(self._found) >= MAX_FINDINGS:
+            self._left_out += 1
+            return
+        near = nearest(*meant) if meant else None
+        finding = Finding(code, message, where.place, expected=expected, nearest=near, source=where.source)
+        self._found[finding] = None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of their places."""
+        found = sorted(self._found, key=lambda finding: (finding.place, finding.code))
+        if self._left_out:
+            found.append(Finding("PACK099", f"and {self._left_out} more", found[-1].place))
+        return tuple(found)
+
+
+def render(finding: Finding) -> str:
+    """The finding as lines of text: place, code and message, the source line with a caret, what was expected."""
+    lines = [f"{finding.place}: {finding.code}: {finding.message}"]
+    if finding.source:
+        lines += [f"  {line}" for line in _excerpt(finding.source, finding.place.column)]
+    if finding.expected is not None:
+        lines.append(f"  expected: {finding.expected}")
+    if finding.nearest is not None:
+        lines.append(f"  did you mean '{finding.nearest}'?")
+    return "\n".join(lines)
+
+
+def as_json(finding: Finding) -> dict[str, Any]:
+    """The finding as JSON: `code, title, severity, message, file, line, column, expected, nearest, source`."""
+    return {
+        "code": finding.code,
+        "title": CODES[finding.code],
+        "severity": finding.severity,
+        "message": finding.message,
+        "file": finding.place.file,
+        "line": finding.place.line,
+        "column": finding.place.column,
+        "expected": finding.expected,
+        "nearest": finding.nearest,
+        "source": finding.source,
+    }
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `name` was most likely meant to be, or None where nothing is close."""
+    lowered = name.casefold()
+    matcher = difflib.SequenceMatcher(b=lowered, autojunk=False)
+    rough: list[tuple[float, int, str, str]] = []
+    for order, candidate in enumerate(islice(candidates, CONSIDERED)):
+        folded = candidate.casefold()
+        if folded == lowered:
+            return candidate
+        matcher.set_seq1(folded)
+        if len(folded) <= 200 and matcher.real_quick_ratio() >= 0.6:
+            rough.append((-matcher.real_quick_ratio(), order, candidate, folded))
+    best: tuple[float, str | None] = (0.6, None)
+    if len(name) > 200:
+        return None
+    for _, _, candidate, folded in sorted(rough)[:COMPARED]:
+        matcher.set_seq1(folded)
+        if matcher.quick_ratio() >= best[0] and (ratio := matcher.ratio()) > best[0]:
+            best = (ratio, candidate)
+    return best[1]
+
+
+def _excerpt(source: str, column: int) -> tuple[str, str]:
+    """The source line, cut to a window around the column, and a line with a caret under the column."""
+    start = max(0, column - 1 - SHOWN * 2 // 3) if len(source) > SHOWN else 0
+    window = source[start : start + SHOWN]
+    lead, tail = "…" if start else "", "…" if start + SHOWN < len(source) else ""
+    before = " " * len(lead) + "".join(_blank(character) for character in window[: column - 1 - start])
+    return lead + "".join(_printable(character) for character in window) + tail, before + "^"
+
+
+def _printable(character: str) -> str:
+    """The character as it may be sent to a terminal: no control characters, nothing that turns the line around."""
+    if character == "\t" or (unicodedata.category(character) not in ("Cc", "Cs") and character not in _TURNING):
+        return character
+    return "\ufffd"
+
+
+def _blank(character: str) -> str:
+    """Blanks as wide as the character on a terminal."""
+    if character == "\t":
+        return character
+    if unicodedata.combining(character) or character in _NO_WIDTH:
+        return ""
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+
+
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_NO_WIDTH = frozenset("\u200b\u200c\u200d\ufe0e\ufe0f\ufeff")

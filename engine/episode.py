@@ -1,0 +1,182 @@
+"""An episode: a case plus the list of actions taken so far. Everything else is derived from these two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.action import action_space, normalise
+from engine.automaton import INVALID, State
+from engine.case import Case
+from engine.pack import REWARD_UNIT
+from engine.solve import solve
+
+EndReason = Literal["resolved", "max_steps"]
+
+
+class EpisodeOver(Exception):
+    """A step was taken after the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step taken: the canonical action, what came of it, and the reward in ten-thousandths.
+
+    `asked` marks an action that asks for a field, valid or not; `classified` one that classifies.
+    """
+
+    action: Mapping[str, Any]
+    outcome: str
+    reward: int
+    wasted: bool
+    asked: bool
+    classified: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episode:
+    """Immutable: `step` gives a new episode.
+
+    `history` is what the observation shows; `steps` what the trainer and the graders may know besides.
+    """
+
+    case: Case
+    state: State
+    steps: tuple[Step, ...]
+    history: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def start(cls, case: Case) -> Episode:
+        opening = {"role": "customer", "step": 0, "text": case.message}
+        return cls(case, case.automaton.initial, (), (opening,))
+
+    def step(self, action: Mapping[str, Any]) -> Episode:
+        """The episode after an action, in any form that `engine.action.normalise` understands.
+
+        Raises:
+            EpisodeOver: the episode is done.
+        """
+        if self.done:
+            raise EpisodeOver(f"the episode ended after {len(self.steps)} steps ({self.end_reason})")
+        machine = self.case.automaton
+        canonical = normalise(action)
+        choice = action_space(self.case.pack).choice(canonical)
+        move = machine.transition(self.state, choice)
+        text = self.case.say(move)
+        declared = self.case.pack.actions.get(str(canonical.get("type")))
+        classified = move.state.classified if declared and declared.classifies and move.outcome != INVALID else None
+        asked = declared is not None and declared.asks is not None
+        taken = Step(canonical, move.outcome, move.reward, move.wasted, asked, classified, text)
+        number = len(self.steps) + 1
+        said = (
+            {"role": "agent", "step": number, "action": canonical},
+            {"role": move.speaker, "step": number, "text": text},
+        )
+        return Episode(self.case, move.state, (*self.steps, taken), (*self.history, *said))
+
+    @property
+    def actions(self) -> tuple[Mapping[str, Any], ...]:
+        """The actions taken, in canonical form."""
+        return tuple(step.action for step in self.steps)
+
+    @property
+    def observation(self) -> dict[str, Any]:
+        """What the agent sees, made anew at each call; the keys of the contract's observation space."""
+        view = self.case.automaton.observation(self.state)
+        value = self.case.value
+        return {
+            "ticket_id": self.case.ticket.id,
+            "customer_message": self.case.message,
+            "history": list(self.history),
+            "known_info": {name: value(source) for name, source in view.known},
+            "required": list(view.required),
+            "missing_required": list(view.missing),
+            "info_progress": view.progress,
+            "status": "resolved" if self.state.resolved else "open",
+            "step_count": len(self.steps),
+            "remaining_steps": self.case.pack.max_steps - len(self.steps),
+        }
+
+    @property
+    def reward(self) -> float | None:
+        """The last step's reward; None before the first step."""
+        return self.steps[-1].reward / REWARD_UNIT if self.steps else None
+
+    @property
+    def total(self) -> float:
+        """The return so far: the sum of the rewards, exact before it is divided."""
+        return sum(step.reward for step in self.steps) / REWARD_UNIT
+
+    @property
+    def outcome(self) -> str | None:
+        """The name of the rule that fired last, "invalid" for a mistake, None before the first step."""
+        return self.steps[-1].outcome if self.steps else None
+
+    @property
+    def error(self) -> str | None:
+        """What was wrong with the last action, where it was invalid."""
+        return self.steps[-1].text if self.steps and self.steps[-1].outcome == INVALID else None
+
+    @property
+    def step_count(self) -> int:
+        return len(self.steps)
+
+    @property
+    def terminated(self) -> bool:
+        return self.case.automaton.terminated(self.state)
+
+    @property
+    def truncated(self) -> bool:
+        return self.case.automaton.truncated(self.state, len(self.steps))
+
+    @property
+    def done(self) -> bool:
+        return self.terminated or self.truncated
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        if self.terminated:
+            return "resolved"
+        return "max_steps" if self.truncated else None
+
+    @property
+    def optimal_steps(self) -> int | None:
+        """The fewest steps of any episode of this case whose return is the best possible; None where not proved."""
+        solution = solve(self.case.automaton)
+        return solution.optimal_steps if solution else None
+
+    def record(self) -> dict[str, Any]:
+        """What the graders read; the keys stand in `graders.py`."""
+        machine = self.case.automaton
+        classified = [step.classified for step in self.steps if step.classified is not None]
+        return {
+            "task_id": self.case.ticket.task,
+            "ticket_id": self.case.ticket.id,
+            "resolved": self.state.resolved,
+            "steps": len(self.steps),
+            "optimal_steps": self.optimal_steps,
+            "missing_at_start": len(machine.missing_at_start),
+            "collected": machine.collected(self.state),
+            "asks": sum(step.asked for step in self.steps),
+            "asks_wasted": sum(step.asked and step.wasted for step in self.steps),
+            "classifier": machine.task.classifier if self.case.ticket.category is not None else "none",
+            "first_classification": classified[0] if classified else "none",
+        }
+
+    def score(self) -> float:
+        """The task's grade of the episode so far, in [0, 1]."""
+        return self.case.automaton.task.grader(self.record())
+
+
+def replay(case: Case, actions: Iterable[Mapping[str, Any]]) -> Episode:
+    """The episode that these actions make of a case: the fold that every stored episode is read by.
+
+    Raises:
+        EpisodeOver: there are actions after the end.
+    """
+    episode = Episode.start(case)
+    for action in actions:
+        episode = episode.step(action)
+    return episode

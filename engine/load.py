@@ -1,0 +1,125 @@
+"""Loads packs from disk: reads, merges, validates, builds, and proves that every ticket can be played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from engine.build import build, pack_validator
+from engine.case import make_case
+from engine.contract import Contract, load_contract
+from engine.diagnostics import Finding, PackError, Report
+from engine.episode import Episode
+from engine.nodes import Map, Seq, Spot
+from engine.pack import Pack
+from engine.schema import check
+from engine.solve import ticket_findings
+from engine.source import Budget, open_file, parse
+
+_HERE = Path(__file__).parent
+# The most files of a pack.
+MAX_FILES = 500
+
+
+def shipped_packs() -> tuple[Path, ...]:
+    """The packs in `scenarios/`: at the repository's root, else inside the package. Sorted by name."""
+    at_root = _HERE.parent / "scenarios"
+    folder = at_root if at_root.is_dir() else _HERE / "scenarios"
+    return tuple(sorted(path for path in folder.iterdir() if (path / "pack.yaml").is_file())) if folder.is_dir() else ()
+
+
+def load_pack(path: Path | str, contract: Contract | None = None) -> Pack:
+    """The pack in a folder or a file.
+
+    Raises:
+        PackError: something in it is wrong; the error holds everything that is.
+    """
+    pack, findings = check_pack(path, contract)
+    if pack is None:
+        raise PackError(finding for finding in findings if finding.severity == "error")
+    return pack
+
+
+def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack | None, tuple[Finding, ...]]:
+    """The pack, or None where it has errors, and everything that was found, warnings too."""
+    report = Report()
+    contract = contract or load_contract()
+    document, whole = read_pack(Path(path), report)
+    if document is None:
+        return None, report.findings()
+    if not whole:
+        document.spot.excuse()
+    wrong = check(document, pack_validator(), report)
+    pack = build(document, contract, report, wrong) if whole else None
+    if pack is None:
+        return None, report.findings()
+    findings = (*ticket_findings(pack), *_observation_findings(pack, contract))
+    errors = any(finding.severity == "error" for finding in findings)
+    return None if errors else pack, findings
+
+
+def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
+    """A pack's document, merged from all its files, and whether all of them could be read."""
+    budget = Budget()
+    if not path.is_dir():
+        file = open_file(path, budget, report)
+        document = parse(file, budget, report) if file is not None else None
+        return document, document is not None
+    merged: Map | None = None
+    whole = True
+    for each in _files(path, report):
+        file = open_file(each, budget, report)
+        document = parse(file, budget, report) if file is not None else None
+        if document is None:
+            whole = False
+        elif merged is None:
+            merged = document
+        else:
+            merge(merged, document, report)
+    return merged, whole
+
+
+def _files(folder: Path, report: Report) -> list[Path]:
+    """pack.yaml, then the other files of a pack by name."""
+    main = folder / "pack.yaml"
+    others = sorted(
+        each for each in folder.iterdir() if each.suffix in (".yaml", ".yml") and not each.name.startswith(".")
+    )
+    return [main, *(each for each in others if each != main)][:MAX_FILES]
+
+
+def merge(into: Map, other: Map, report: Report) -> None:
+    """Adds a file's document to another's: mappings entry by entry, lists one behind the other."""
+    for key, value in other.items():
+        spots = (other.key_spot(key), other.value_spot(key))
+        if key not in into:
+            into.add(key, value, *spots)
+        elif isinstance(value, Map) and isinstance(into[key], Map):
+            for name, inner in value.items():
+                if name in into[key]:
+                    _twice(name, into[key].key_spot(name), value.key_spot(name), report)
+                else:
+                    into[key].add(name, inner, value.key_spot(name), value.value_spot(name))
+        elif isinstance(value, Seq) and isinstance(into[key], Seq):
+            for index, inner in enumerate(value):
+                into[key].add(inner, value.item_spot(index))
+        else:
+            _twice(key, into.key_spot(key), spots[0], report)
+
+
+def _twice(name: str, first: Spot, again: Spot, report: Report) -> None:
+    report.add("PACK005", again, f"'{name}' is given twice (first at {first.place})")
+
+
+def _observation_findings(pack: Pack, contract: Contract) -> Iterator[Finding]:
+    """Each ticket's first observation is what the contract promises, whichever message opens it."""
+    validator = Draft202012Validator(contract.observation_space)
+    for ticket in pack.tickets.values():
+        observation = Episode.start(make_case(pack, ticket.id, 0)).observation
+        error = next(validator.iter_errors(observation), None)
+        if error is not None:
+            where = ".".join(str(step) for step in error.absolute_path) or "the whole"
+            message = f"ticket '{ticket.id}': the first observation breaks the contract at {where}: {error.message}"
+            yield Finding("PACK063", message, ticket.place)

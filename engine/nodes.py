@@ -1,0 +1,185 @@
+"""Plain values that know where they stand: mappings and lists with the place of each key, value and item."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from engine.diagnostics import Place
+
+# libyaml counts lines by these, so the lines that are shown are split by them as well.
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class NotJson:
+    """What YAML makes of a plain text where JSON has no such thing: `what` is 'a date', for example."""
+
+    what: str
+
+
+class File:
+    """A file's text. `raw` holds the text of each value that YAML turned into something else, by its mark."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.text = name, text
+        self.raw: dict[int, str] = {}
+        # Marks where something was already reported: what follows from it is not reported as well.
+        self.excused: set[int] = set()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return _LINE_BREAK.split(self.text)
+
+    def spot(self, line: int, column: int) -> Spot:
+        """The spot at a line and a column counted from 0."""
+        return Spot(self, line << 24 | column)
+
+    def spot_at(self, index: int) -> Spot:
+        """The spot of a character of the text."""
+        before = _LINE_BREAK.split(self.text[:index])
+        return self.spot(len(before) - 1, len(before[-1]))
+
+
+class Spot(NamedTuple):
+    """A place in a file. `mark` is the line and the column, from 0, in one int, because there are a great many."""
+
+    file: File
+    mark: int
+
+    @property
+    def place(self) -> Place:
+        return Place(self.file.name, (self.mark >> 24) + 1, (self.mark & 0xFFFFFF) + 1)
+
+    @property
+    def source(self) -> str | None:
+        """The line that it stands in."""
+        lines, number = self.file.lines, self.mark >> 24
+        return lines[number] if number < len(lines) else None
+
+    @property
+    def raw(self) -> str | None:
+        """The text that stands there, if YAML turned it into something else."""
+        return self.file.raw.get(self.mark)
+
+    @property
+    def excused(self) -> bool:
+        return self.mark in self.file.excused
+
+    def excuse(self) -> None:
+        self.file.excused.add(self.mark)
+
+    def starts(self, text: str) -> bool:
+        """Whether `text` stands there."""
+        return (self.source or "").startswith(text, self.mark & 0xFFFFFF)
+
+
+class Map(dict[str, Any]):
+    """A mapping. `marks` holds a key's mark and its value's, in turn."""
+
+    __slots__ = ("file", "files", "mark", "marks")
+
+    def __init__(self, file: File, mark: int) -> None:
+        super().__init__()
+        self.file, self.mark = file, mark
+        self.marks: list[int] = []
+        # Where entries come from several files: one for each.
+        self.files: list[File] | None = None
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.file, self.mark)
+
+    def key_spot(self, key: str) -> Spot:
+        return self._entry(key, 0)
+
+    def value_spot(self, key: str) -> Spot:
+        return self._entry(key, 1)
+
+    def _entry(self, key: str, which: int) -> Spot:
+        index = list(self).index(key)
+        return Spot(self.files[index] if self.files else self.file, self.marks[2 * index + which])
+
+    def add(self, key: str, value: Any, key_spot: Spot, value_spot: Spot) -> None:
+        """An entry that may stand in another file."""
+        self.files = self.files or [self.file] * len(self)
+        self.files.append(value_spot.file)
+        self.marks += (key_spot.mark, value_spot.mark)
+        self[key] = value
+
+
+class Seq(list[Any]):
+    """A list. `marks` holds each item's mark."""
+
+    __slots__ = ("file", "files", "mark", "marks")
+
+    def __init__(self, file: File, mark: int) -> None:
+        super().__init__()
+        self.file, self.mark = file, mark
+        self.marks: list[int] = []
+        self.files: list[File] | None = None
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.file, self.mark)
+
+    def item_spot(self, index: int) -> Spot:
+        return Spot(self.files[index] if self.files else self.file, self.marks[index])
+
+    def add(self, value: Any, spot: Spot) -> None:
+        """An item that may stand in another file."""
+        self.files = self.files or [self.file] * len(self)
+        self.files.append(spot.file)
+        self.marks.append(spot.mark)
+        self.append(value)
+
+
+def reading(value: Any, raw: str | None) -> str:
+    """How YAML reads a value, as a clause: "YAML reads 0314 as the number 204"."""
+    match value:
+        case None if not raw:
+            return "nothing stands here"
+        case None:
+            return f"YAML reads {raw} as nothing at all"
+        case bool():
+            return f"YAML reads {raw} as {'true' if value else 'false'}"
+        case int() | float():
+            return f"YAML reads {raw} as " + ("a number" if str(value) == raw else f"the number {value}")
+        case NotJson():
+            return f"YAML reads {raw} as {value.what}"
+        case str():
+            return "this is a text"
+        case dict():
+            return "this is a mapping (key: value)"
+        case _:
+            return "this is a list"
+
+
+_NOWHERE = File("", "")
+
+
+def entries(node: Map, key: str) -> Map:
+    """The mapping under a key; an empty one where there is none, or something else."""
+    value = node.get(key)
+    return value if isinstance(value, Map) else Map(_NOWHERE, 0)
+
+
+def items(node: Map, key: str) -> Seq:
+    """The list under a key; an empty one where there is none, or something else."""
+    value = node.get(key)
+    return value if isinstance(value, Seq) else Seq(_NOWHERE, 0)
+
+
+def string(node: Map, key: str, default: str = "") -> str:
+    """The text under a key; the default where there is none, or something else."""
+    value = node.get(key)
+    return value if isinstance(value, str) else default
+
+
+def plain(value: Any) -> Any:
+    """The value as plain dictionaries and lists."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,245 @@
+"""A pack, as the engine sees it: fields, categories, people, actions, rules, rewards and tickets, all immutable.
+
+Everything here is data that has already been validated. `load_pack` reads it from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from engine.diagnostics import Place
+from engine.template import Template
+
+Scalar = str | int | bool
+Text = str | Template
+Speaker = Literal["customer", "desk"]
+Grader = Callable[[Any], float]
+
+# Rewards are integers in ten-thousandths, so that sums are exact; a float appears only on the wire.
+REWARD_UNIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing a customer can be asked for.
+
+    `schema` is the JSON Schema fragment a right value meets; `sample` is a pattern ('#' a digit, '?' a capital
+    letter, '\\' takes the next character as it is) or a tuple of literal values to choose from.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    sample: str | tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    name: str
+    description: str
+    requires: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A reusable behaviour: `stalls` turns that say one of `says` come before each of the customer's answers."""
+
+    name: str
+    description: str
+    stalls: int
+    says: tuple[Text, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value a turn gives for `field`; `wrong` marks one that isn't true."""
+
+    field: str
+    value: Text
+    wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a customer's script under a field.
+
+    `say` is what is said, or None where the default phrase for `kind` is meant. `gives` are all values learned by
+    it, the field's own first. `kind` is what the rules call `reply`.
+    """
+
+    say: Text | None
+    kind: Literal["value", "wrong", "stall", "refusal", "waive"]
+    gives: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An opening message; `known` names the fields that this wording states."""
+
+    text: Text
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A template for cases.
+
+    `answers` maps a field to its turns. A field with a sample and no turns of its own answers with the drawn
+    value. `facts` are this ticket's initial values where they differ from the pack's; `goal` maps facts to the
+    values that they must have before the ticket can be resolved.
+    """
+
+    id: str
+    task: str
+    category: str | None
+    messages: tuple[Message, ...]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    known: Mapping[str, Text]
+    answers: Mapping[str, tuple[Turn, ...]]
+    facts: Mapping[str, Scalar]
+    goal: Mapping[str, Scalar]
+    people: tuple[str, ...]
+    place: Place = field(compare=False)
+
+    def right_value(self, name: str) -> tuple[Text, str] | None:
+        """Where a field's right value is written, and under which field; None where only a sample can tell.
+
+        The known value, else the last right one of its own script, else what another field's turn gives.
+        """
+        if name in self.known:
+            return self.known[name], name
+        for under in (name, *(other for other in self.answers if other != name)):
+            for turn in reversed(self.answers.get(under, ())):
+                for given in turn.gives:
+                    if given.field == name and not given.wrong:
+                        return given.value, under
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A piece of the pack's own state: finitely many values, one of them initial."""
+
+    name: str
+    values: tuple[Scalar, ...]
+    initial: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a rule does when it fires. `say` None means the phrase named like the outcome."""
+
+    learn: bool = False
+    classify: bool = False
+    waste: bool = False
+    point_out: bool = False
+    resolve: bool = False
+    set: Mapping[str, Scalar] = field(default_factory=dict)
+    say: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`outcome` is the full name, `ask_info.answered`. `when` is matched as `engine.rules` says."""
+
+    outcome: str
+    when: Mapping[str, Any]
+    then: Effects
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter with finitely many values, in the order in which they were written."""
+
+    name: str
+    description: str
+    type: Literal["string", "integer", "boolean"]
+    enum: tuple[Scalar, ...]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`asks` / `classifies` name the parameter that holds a field / a category, where the action has one."""
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    rules: tuple[Rule, ...]
+    speaker: Speaker = "desk"
+    asks: str | None = None
+    classifies: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """`classifier` is who knows the category; `required` is when the requirements are visible."""
+
+    id: str
+    description: str
+    difficulty: str
+    grader: Grader
+    classifier: Literal["desk", "agent"]
+    required: Literal["always", "after_classify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewards:
+    """In ten-thousandths. `maximum` and `minimum` are the reward range; `waste` is 0 or less."""
+
+    fields: int
+    classification: int
+    waste: int
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedStep:
+    """One step of a pack's own test: the raw action, and what is expected of the answer."""
+
+    do: Mapping[str, Any]
+    expect: Mapping[str, Any]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedTest:
+    name: str
+    ticket: str
+    seed: int
+    steps: tuple[ScriptedStep, ...]
+    final: Mapping[str, Any]
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Pack:
+    """A validated pack, completed with the contract and the default rules.
+
+    Mappings keep the order in which things were written; it is part of the digest. Packs compare by identity: equal
+    content is equal `digest`.
+    """
+
+    name: str
+    version: str
+    language: str
+    description: str
+    digest: str
+    instructions: str
+    max_steps: int
+    rewards: Rewards
+    fields: Mapping[str, Field]
+    categories: Mapping[str, Category]
+    people: Mapping[str, Person]
+    facts: Mapping[str, Fact]
+    actions: Mapping[str, Action]
+    tasks: Mapping[str, Task]
+    phrases: Mapping[str, Text]
+    tickets: Mapping[str, Ticket]
+    tests: tuple[ScriptedTest, ...]
+    place: Place = field(compare=False)

@@ -1,0 +1,85 @@
+"""A person plays a ticket in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from engine.action import Choice, action_space
+from engine.diagnostics import nearest
+from engine.episode import Episode
+
+QUIT = ("quit", "exit", "q")
+
+
+def play(episode: Episode, console: Console, ask: Callable[[str], str]) -> Episode:
+    """Plays to the end, or until the input ends. Returns the episode as it then stands."""
+    pack, case = episode.case.pack, episode.case
+    console.print(f"[bold]{escape(pack.name)}[/] {escape(pack.version)}, ticket {escape(case.ticket.id)}, seed {case.seed}")
+    console.print(f"{escape(case.automaton.task.description)}. {pack.max_steps} steps at the most.\n")
+    console.print(f"[cyan]customer:[/] {escape(case.message)}\n")
+    _show_state(episode, console)
+    choices = action_space(pack).choices
+    _show_choices(choices, console)
+    while not episode.done:
+        try:
+            line = ask(f"[{episode.step_count + 1}/{pack.max_steps}] action> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            console.print("\nStopped.")
+            return episode
+        if line in QUIT:
+            console.print("Stopped.")
+            return episode
+        action = _action(line, choices, console)
+        if action is not None:
+            episode = episode.step(action)
+            _show_step(episode, console)
+    console.print(
+        f"\n[bold]{'Resolved' if episode.terminated else 'Out of steps'}[/] after {episode.step_count} steps"
+        f" (optimal: {episode.optimal_steps}). Return {episode.total:.4f}, score {episode.score():.4f}."
+    )
+    return episode
+
+
+def _action(line: str, choices: Sequence[Choice], console: Console) -> Mapping[str, Any] | None:
+    """The action that a line means: its number in the list, or its words."""
+    if line.isdecimal() and 1 <= int(line) <= len(choices):
+        return choices[int(line) - 1].canonical()
+    by_words = {_words(choice): choice for choice in choices}
+    if line in by_words:
+        return by_words[line].canonical()
+    if line == "?":
+        _show_choices(choices, console)
+    elif line:
+        close = nearest(line, list(by_words))
+        hint = f" Did you mean '{close}'?" if close else ""
+        console.print(f"'{escape(line)}' is no action.{escape(hint)} '?' lists them, 'quit' stops.")
+    return None
+
+
+def _words(choice: Choice) -> str:
+    return " ".join((choice.type, *(str(value) for _, value in choice.parameters)))
+
+
+def _show_choices(choices: Sequence[Choice], console: Console) -> None:
+    console.print("Actions, by number or in words ('?' lists them again, 'quit' stops):")
+    for number, choice in enumerate(choices, 1):
+        console.print(f"  {number:>3}  {escape(_words(choice))}")
+    console.print()
+
+
+def _show_state(episode: Episode, console: Console) -> None:
+    seen = episode.observation
+    known = ", ".join(f"{name} = {value}" for name, value in seen["known_info"].items())
+    console.print(f"  known: {escape(known) or 'nothing'}")
+    console.print(f"  missing: {escape(', '.join(seen['missing_required'])) or 'nothing that is visible'}\n")
+
+
+def _show_step(episode: Episode, console: Console) -> None:
+    said = episode.history[-1]
+    console.print(f"[cyan]{said['role']}:[/] {escape(said['text'])}")
+    console.print(f"  {escape(episode.outcome or '')}, reward {episode.reward:+.4f}, return {episode.total:.4f}")
+    _show_state(episode, console)

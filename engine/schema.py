@@ -1,0 +1,170 @@
+"""JSON Schema over values that know their places: every error becomes a finding in an author's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from engine.diagnostics import Report
+from engine.nodes import Map, NotJson, Seq, Spot, reading
+
+# How many errors are looked at in one document; far more than are listed.
+_LOOKED_AT = 1000
+_TYPES = {
+    "string": "a text",
+    "object": "a mapping",
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+}
+
+Path_ = tuple[str | int, ...]
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """A JSON Schema file with each local `$ref` replaced by what it names, which makes validation faster."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    definitions: Mapping[str, Any] = document.pop("$defs", {})
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            part = {
+                **definitions[part["$ref"].removeprefix("#/$defs/")],
+                **{k: v for k, v in part.items() if k != "$ref"},
+            }
+        return {key: inline(value) for key, value in part.items()}
+
+    inlined: dict[str, Any] = inline(document)
+    return inlined
+
+
+def locate(root: Map, path: Iterable[str | int]) -> tuple[Any, Spot]:
+    """The value at a path, and where it stands."""
+    value: Any = root
+    spot = root.spot
+    for step in path:
+        spot = value.value_spot(str(step)) if isinstance(value, Map) else value.item_spot(step)
+        value = value[step]
+    return value, spot
+
+
+def check(root: Map, validator: Draft202012Validator, report: Report) -> set[Path_]:
+    """Reports where `root` isn't valid. A value that would have been text in quotes is put right.
+
+    Returns the first two steps of the paths to everything that is still wrong.
+    """
+    wrong: set[Path_] = set()
+    for error in islice(validator.iter_errors(root), _LOOKED_AT):
+        path = tuple(error.absolute_path)
+        value, spot = locate(root, path)
+        if error.validator == "type" and "string" in _listed(error.validator_value) and spot.raw is not None:
+            container, _ = locate(root, path[:-1])
+            container[path[-1]] = spot.raw
+        else:
+            wrong.add(path[:2])
+        if not spot.excused or error.validator == "additionalProperties":
+            _SENTENCES.get(str(error.validator), _other)(error, value, spot, report)
+    return wrong
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    types = _listed(error.validator_value)
+    named = [_TYPES[name] for name in types]
+    expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    is_reading = reading(value, spot.raw)
+    if "string" in types and not isinstance(value, Map | Seq):
+        remedy = "write '' for an empty text" if value is None and not spot.raw else "quote it"
+        what = "an empty item where text is meant" if value is None and not spot.raw else is_reading
+        report.add("PACK020", spot, f"{what}; {remedy}", expected=expected)
+    elif "string" in types and (spot.starts("{") or spot.starts("[")):
+        report.add("PACK020", spot, f"{is_reading}; quote a text that begins with '{{' or '['", expected=expected)
+    else:
+        report.add("PACK021", spot, f"{expected} is meant here, and {is_reading}")
+    spot.excuse()
+
+
+def _unknown(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+    text_meant = isinstance(error.schema, Mapping) and "string" in _listed(error.schema.get("type"))
+    if text_meant and spot.starts("{") and all(inner is None for inner in value.values()):
+        report.add("PACK020", spot, "braces start a mapping; quote a text that begins with '{'")
+        spot.excuse()
+        return
+    for key in value:
+        if key not in known:
+            message = f"unknown key '{key}'"
+            if not known:
+                message = f"'{key}' can't stand here"
+            report.add("PACK022", value.key_spot(key), message, expected=_one_of(known), meant=(key, known))
+
+
+def _missing(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    # jsonschema reports each missing key by itself, and names it in the message only.
+    for key in _listed(error.validator_value):
+        if key not in value and repr(key) == error.message.removesuffix(" is a required property"):
+            report.add("PACK023", spot, f"'{key}' is missing")
+
+
+def _choice(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    names = [str(name) for name in _listed(error.validator_value)]
+    meant = (value, names) if isinstance(value, str) else None
+    report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here", expected=_one_of(names), meant=meant)
+
+
+def _bound(sentence: str) -> Callable[[ValidationError, Any, Spot, Report], None]:
+    def sentence_for(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+        report.add("PACK024", spot, sentence.format(error.validator_value))
+
+    return sentence_for
+
+
+def _other(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here ({error.validator}: {error.validator_value})")
+
+
+def _shown(value: Any, spot: Spot) -> str:
+    if isinstance(value, Map | Seq):
+        return "this"
+    return (
+        f"'{value}'" if isinstance(value, str) else str(spot.raw if isinstance(value, NotJson) else spot.raw or value)
+    )
+
+
+def _one_of(names: Iterable[str]) -> str | None:
+    """The names, as far as they are few enough to be read."""
+    listed = list(islice(names, 13))
+    if not listed:
+        return None
+    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+
+
+_SENTENCES: Mapping[str, Callable[[ValidationError, Any, Spot, Report], None]] = {
+    "type": _type,
+    "additionalProperties": _unknown,
+    "required": _missing,
+    "enum": _choice,
+    "minimum": _bound("{} is the least that can stand here"),
+    "exclusiveMinimum": _bound("more than {} is meant here"),
+    "maximum": _bound("{} is the most that can stand here"),
+    "minLength": _bound("a text of {} or more characters is meant here"),
+    "maxLength": _bound("a text of {} characters at the most is meant here"),
+    "minItems": _bound("{} or more items are meant here"),
+    "maxItems": _bound("{} items are the most that can stand here"),
+    "minProperties": _bound("{} or more entries are meant here"),
+    "maxProperties": _bound("{} entries are the most that can stand here"),
+}

@@ -1,0 +1,252 @@
+"""The best that can be done in a case, exactly: V*, the optimal steps and the fewest steps.
+
+A best-first search over an automaton's states. Progress telescopes, waste is never positive and resolving pays
+`goal_reward` once, so what a state can still earn is bounded by `goal_reward` and the progress not yet made: the first
+finished episode that leaves the queue is a best one, and among the best a shortest one (A*, Hart, Nilsson and Raphael
+1968, with that bound and the number of turns that must still be played). Fields that are alike (same need, same
+script, nothing said about other fields) are interchangeable: their states are sorted before they are looked up.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import NamedTuple
+
+from engine.action import Choice, action_space
+from engine.automaton import Automaton, Slot, State, automaton
+from engine.diagnostics import Finding
+from engine.pack import REWARD_UNIT, Pack, Ticket
+
+# How many states a search may open before a ticket counts as not proved.
+BUDGET = 20_000
+# How far past max_steps a search looks, to say how many steps a ticket would need.
+BEYOND = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """`best` is V*(start) in ten-thousandths. `fewest_steps` is None where the ticket can't be resolved."""
+
+    best: int
+    optimal_steps: int
+    fewest_steps: int | None
+
+
+class _Node(NamedTuple):
+    """Ordered by the greatest return possible (negated), then by the fewest steps possible, then deepest first."""
+
+    bound: int
+    steps: int
+    depth: int
+    order: int
+    total: int
+    state: State
+
+
+class _Symmetry:
+    """Which slots of an automaton are interchangeable, and the representative of states that are alike."""
+
+    def __init__(self, machine: Automaton) -> None:
+        self._machine = machine
+        self.related = frozenset(
+            index
+            for under, script in enumerate(machine.scripts)
+            for move in script.moves
+            for given in move.gives
+            if given.slot != under
+            for index in (given.slot, under)
+        )
+        groups: dict[Hashable, list[int]] = {}
+        for index in range(len(machine.scripts)):
+            groups.setdefault(self.kind(index), []).append(index)
+        self._shared = [group for group in groups.values() if len(group) > 1]
+        self._leader = {index: group[0] for group in groups.values() for index in group}
+
+    def kind(self, index: int) -> Hashable:
+        """What makes slots alike; a related slot is like no other."""
+        machine = self._machine
+        name, moves = machine.fields[index], machine.scripts[index].moves
+        need = (name in machine.ticket.required, name in machine.ticket.optional, machine.initial.slots[index].value)
+        if index in self.related:
+            return (*need, index, tuple((move.kind, tuple((g.slot, g.wrong) for g in move.gives)) for move in moves))
+        return (*need, tuple(move.kind for move in moves))
+
+    def canonical(self, state: State) -> State:
+        """The representative of all states that differ only by interchangeable fields or by what is shown."""
+        slots = [self.local(slot, index) for index, slot in enumerate(state.slots)]
+        for group in self._shared:
+            for index, slot in zip(group, sorted(slots[index] for index in group), strict=True):
+                slots[index] = slot
+        absolute = (slot._replace(source=slot.source + self._base(i)) if slot.source else slot for i, slot in enumerate(slots))
+        return state._replace(slots=tuple(absolute), chosen=None)
+
+    def local(self, slot: Slot, index: int) -> Slot:
+        """A slot with no more of its source than matters: which wrong value of its own script was given."""
+        return slot._replace(source=slot.source - self._base(index) if slot.value == "wrong" else 0)
+
+    def _base(self, index: int) -> int:
+        if index in self.related:
+            return 0
+        moves = self._machine.scripts[index].moves
+        return next((given.source - 1 for move in moves for given in move.gives), 0)
+
+    def distinct(self, state: State) -> Iterator[Choice]:
+        """The valid choices, of asks for interchangeable fields in the same state only one."""
+        seen = set()
+        for choice in action_space(self._machine.pack).choices:
+            asks = self._machine.pack.actions[choice.type].asks
+            if asks is None:
+                yield choice
+                continue
+            index = self._machine.index[str(dict(choice.parameters).get(asks, ""))]
+            others = tuple(pair for pair in choice.parameters if pair[0] != asks)
+            alike = (choice.type, others, self._leader[index], self.local(state.slots[index], index))
+            if alike not in seen:
+                seen.add(alike)
+                yield choice
+
+
+class _Bounds:
+    """What a state can still earn at the most, and the steps that it still needs at the least."""
+
+    def __init__(self, machine: Automaton, related: frozenset[int]) -> None:
+        self._machine = machine
+        self._related = related
+        self._required = [machine.index[name] for name in machine.ticket.required]
+        self._asks = [self._asks_left(index) for index in range(len(machine.scripts))]
+
+    def _asks_left(self, index: int) -> tuple[int, ...]:
+        """For each turn of a script, the asks up to the next turn that settles its own field."""
+        moves = self._machine.scripts[index].moves
+        settles = [
+            at
+            for at, move in enumerate(moves)
+            if move.kind == "waive" or any(given.slot == index and not given.wrong for given in move.gives)
+        ]
+        return tuple(min((end - at for end in settles if end >= at), default=0) + 1 for at in range(len(moves)))
+
+    def _can_classify(self, state: State) -> bool:
+        return state.classified == "none" and not state.asked
+
+    def greatest_return(self, state: State, total: int) -> int:
+        machine = self._machine
+        if state.resolved:
+            return total
+        earned = state.earned or machine.ticket.category is None or self._can_classify(state)
+        lost = 0 if earned else machine.pack.rewards.classification
+        return total + machine.goal_reward + machine.greatest_progress - machine.progress(state) - lost
+
+    def fewest_steps(self, state: State, classify: bool) -> int:
+        """`classify` counts the classification, without which the greatest return can't be had."""
+        if state.resolved:
+            return 0
+        open_slots = [index for index in self._required if state.slots[index].value in ("none", "wrong")]
+        asks = sum(
+            self._asks[index][state.slots[index].turn]
+            for index in open_slots
+            if index not in self._related and self._asks[index]
+        )
+        related = any(index in self._related for index in open_slots)
+        return asks + related + (classify and self._can_classify(state)) + 1
+
+
+def _search(machine: Automaton, horizon: int, goal_only: bool) -> tuple[int, State, int] | None:
+    """(return, final state, steps) of a best episode of at most `horizon` steps, and of these a shortest.
+
+    With `goal_only`, of a shortest episode that resolves; where there is none, of nothing (its state is not resolved).
+    None where BUDGET states were opened without an answer.
+    """
+    symmetry = _Symmetry(machine)
+    bounds = _Bounds(machine, symmetry.related)
+    order = count()
+
+    def node(state: State, total: int, depth: int) -> _Node:
+        ended = depth == horizon and not state.resolved
+        greatest = 0 if goal_only else total if ended else bounds.greatest_return(state, total)
+        return _Node(-greatest, depth + bounds.fewest_steps(state, not goal_only), -depth, next(order), total, state)
+
+    queue = [node(symmetry.canonical(machine.initial), 0, 0)]
+    opened: set[tuple[State, int]] = set()
+    while queue:
+        current = heapq.heappop(queue)
+        depth = -current.depth
+        if current.state.resolved or (depth == horizon and not goal_only):
+            return current.total, current.state, depth
+        if depth == horizon or (current.state, depth) in opened:
+            continue
+        opened.add((current.state, depth))
+        if len(opened) > BUDGET:
+            return None
+        for choice in symmetry.distinct(current.state):
+            move = machine.transition(current.state, choice)
+            after = symmetry.canonical(move.state)
+            if (after, depth + 1) not in opened:
+                heapq.heappush(queue, node(after, current.total + move.reward, depth + 1))
+    return 0, machine.initial, 0
+
+
+@lru_cache(maxsize=8192)
+def solve(machine: Automaton) -> Solution | None:
+    """V* from the start, the steps that it takes and the fewest steps to the goal; None where the budget ran out."""
+    horizon = machine.pack.max_steps
+    best = _search(machine, horizon, goal_only=False)
+    if best is None:
+        return None
+    total, state, steps = best
+    shortest = _search(machine, horizon, goal_only=True)
+    if shortest is None:
+        return None
+    return Solution(total, steps, shortest[2] if shortest[1].resolved else None)
+
+
+def variants(pack: Pack, ticket: Ticket) -> tuple[Automaton, ...]:
+    """The different automata of a ticket's cases: by what a message states, and by who the customer is."""
+    known = dict.fromkeys(frozenset((*ticket.known, *message.known)) for message in ticket.messages)
+    stalls = dict.fromkeys([pack.people[name].stalls for name in ticket.people] or [0])
+    return tuple(automaton(pack, ticket.id, names, number) for names in known for number in stalls)
+
+
+def _shape(machine: Automaton) -> Hashable:
+    """What decides an automaton's solution: tickets of one shape are solved once."""
+    symmetry = _Symmetry(machine)
+    slots = sorted(repr(symmetry.kind(index)) for index in range(len(machine.scripts)))
+    ticket = machine.ticket
+    goal = tuple((name, type(value), value) for name, value in ticket.goal.items())
+    facts = tuple((type(value), value) for value in machine.initial.facts)
+    return ticket.category is None, machine.task, machine.initial.classified, tuple(slots), facts, goal
+
+
+def ticket_findings(pack: Pack) -> Iterator[Finding]:
+    """A finding for every ticket that can't be resolved, or whose best return isn't the reward range's maximum."""
+    solved: dict[Hashable, tuple[str, str, str] | None] = {}
+    for ticket in pack.tickets.values():
+        for machine in variants(pack, ticket):
+            shape = _shape(machine)
+            if shape not in solved:
+                solved[shape] = _verdict(machine)
+            verdict = solved[shape]
+            if verdict is not None:
+                code, message, expected = verdict
+                severity = "warning" if code == "PACK062" else "error"
+                yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, severity, expected)
+                break
+
+
+def _verdict(machine: Automaton) -> tuple[str, str, str] | None:
+    """(code, what is wrong, what was expected), or None for a sound automaton."""
+    solution, most = solve(machine), machine.pack.max_steps
+    if solution is None:
+        return "PACK062", f"is not proved: more than {BUDGET} states", "a ticket with fewer fields or shorter scripts"
+    if solution.best == machine.pack.rewards.maximum and solution.fewest_steps is not None:
+        return None
+    longer = _search(machine, most + BEYOND, goal_only=False)
+    enough = longer is not None and longer[1].resolved and longer[0] == machine.pack.rewards.maximum
+    expected = f"max_steps of at least {longer[2]}" if longer and enough else "answers and rules that lead to the goal"
+    if solution.fewest_steps is None:
+        return "PACK060", f"can't be resolved in {most} steps", expected
+    best, maximum = solution.best / REWARD_UNIT, machine.pack.rewards.maximum / REWARD_UNIT
+    return "PACK061", f"has a best possible return of {best}, not {maximum}", expected

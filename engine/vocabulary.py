@@ -1,0 +1,181 @@
+"""The names that a pack declares, and the checks that everything it names is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.contract import Contract
+from engine.diagnostics import Report
+from engine.nodes import Map, Seq, Spot, entries, items, string
+from engine.pack import Category, Fact, Field, Person, Scalar, Text
+from engine.rules import same
+from engine.template import Template, TemplateError, compile_template
+
+
+class Vocabulary:
+    """A pack's fields, categories, people and facts. Every method reports what it finds wrong."""
+
+    def __init__(self, document: Map, contract: Contract, contract_fields: Iterable[str], report: Report) -> None:
+        """`contract_fields` are those that the contract lists."""
+        self.report = report
+        self.task_ids = tuple(task.id for task in contract.tasks)
+        self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
+        if document.get("pack") == contract.name:
+            self._add_contract_fields(entries(document, "fields"), tuple(contract_fields))
+        self.facts: dict[str, Fact] = {}
+        self._add_facts(entries(document, "facts"))
+        self.categories = {
+            name: Category(name, string(node, "description", name), self.names(node, "requires"))
+            for name, node in _maps(entries(document, "categories"))
+        }
+        self.people = {name: self._person(name, node) for name, node in _maps(entries(document, "people"))}
+
+    def _fields(self, nodes: Map) -> dict[str, Field]:
+        fields = {}
+        for name, node in _maps(nodes):
+            sample = node.get("sample")
+            fields[name] = Field(
+                name,
+                string(node, "description", name),
+                dict(entries(node, "schema")),
+                tuple(str(item) for item in sample) if isinstance(sample, Seq) else sample,
+            )
+        return fields
+
+    def _add_contract_fields(self, nodes: Map, contract_fields: tuple[str, ...]) -> None:
+        """In the pack that the contract is about, the contract's own list of fields is the whole vocabulary."""
+        for name in self.fields:
+            if contract_fields and name not in contract_fields:
+                message = f"field '{name}' is not one of the contract's, and this is the contract's own pack"
+                expected = listed(contract_fields)
+                self.report.add(
+                    "PACK050", nodes.key_spot(name), message, expected=expected, meant=(name, contract_fields)
+                )
+        for name in contract_fields:
+            self.fields.setdefault(name, Field(name, name, {}))
+
+    def _add_facts(self, nodes: Map) -> None:
+        for name, node in _maps(nodes):
+            values = tuple(scalar(value) for value in items(node, "values"))
+            spot = nodes.key_spot(name)
+            if name in self.fields:
+                self.report.add("PACK041", spot, f"'{name}' is a field already; a fact needs a name of its own")
+            for index, value in enumerate(values):
+                if any(same(value, earlier) for earlier in values[:index]):
+                    self.report.add(
+                        "PACK040", items(node, "values").item_spot(index), f"{shown(value)} is listed twice"
+                    )
+            if len({type(value) for value in values}) > 1:
+                self.report.add(
+                    "PACK034", spot, f"the values of '{name}' are of more than one type; quote those that are texts"
+                )
+            initial = scalar(node.get("initial", values[0] if values else ""))
+            self.facts[name] = Fact(name, values, initial)
+            if "initial" in node and values:
+                self.fact_value(name, initial, node.value_spot("initial"))
+
+    def _person(self, name: str, node: Map) -> Person:
+        stalls = node.get("stalls", 0)
+        says = items(node, "says")
+        texts = tuple(self.text(text, says.item_spot(index)) for index, text in enumerate(says))
+        return Person(name, string(node, "description", name), stalls if isinstance(stalls, int) else 0, texts)
+
+    def known_field(self, name: Any, spot: Spot, what: str = "field") -> bool:
+        return self._known(name, self.fields, "PACK030", what, spot)
+
+    def known_category(self, name: Any, spot: Spot) -> bool:
+        return self._known(name, self.categories, "PACK031", "category", spot)
+
+    def known_task(self, name: Any, spot: Spot) -> bool:
+        return self._known(name, self.task_ids, "PACK032", "task", spot)
+
+    def known_person(self, name: Any, spot: Spot) -> bool:
+        return self._known(name, self.people, "PACK033", "person", spot)
+
+    def known_fact(self, name: Any, spot: Spot) -> bool:
+        return self._known(name, self.facts, "PACK034", "fact", spot)
+
+    def _known(self, name: Any, known: Iterable[str], code: str, what: str, spot: Spot) -> bool:
+        if not isinstance(name, str) or name in known:
+            return True
+        self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
+        return False
+
+    def names(self, node: Map, key: str) -> tuple[str, ...]:
+        """A list of fields, each of them known, none twice."""
+        found: dict[str, None] = {}
+        nodes = items(node, key)
+        for index, name in enumerate(nodes):
+            if not isinstance(name, str):
+                continue
+            if name in found:
+                self.report.add("PACK040", nodes.item_spot(index), f"'{name}' is listed twice")
+            elif self.known_field(name, nodes.item_spot(index)):
+                found[name] = None
+        return tuple(found)
+
+    def fact_value(self, name: str, value: Any, spot: Spot) -> None:
+        """Whether a fact can have a value; the fact is known."""
+        values = self.facts[name].values
+        if isinstance(value, str | int) and not any(same(value, one) for one in values):
+            expected = ", ".join(shown(one) for one in values[:12])
+            texts = [one for one in values if isinstance(one, str)]
+            meant = (value, texts) if isinstance(value, str) else None
+            message = f"the fact '{name}' can't be {shown(value)}"
+            self.report.add("PACK034", spot, message, expected=expected, meant=meant)
+
+    def settings(self, node: Map, key: str) -> Mapping[str, Scalar]:
+        """Facts with the values that they are to have."""
+        nodes = entries(node, key)
+        for name, value in nodes.items():
+            if self.known_fact(name, nodes.key_spot(name)):
+                self.fact_value(name, scalar(value), nodes.value_spot(name))
+        return {name: scalar(value) for name, value in nodes.items()}
+
+    def text(self, node: Any, spot: Spot, extra: frozenset[str] = frozenset()) -> Text:
+        """A text, or a template whose names are fields, facts or among `extra`."""
+        if not isinstance(node, Map):
+            return node if isinstance(node, str) else ""
+        return self.template(
+            string(node, "template"), node.value_spot("template") if "template" in node else spot, extra
+        )
+
+    def template(self, source: str, spot: Spot, extra: frozenset[str] = frozenset()) -> Template:
+        try:
+            template = compile_template(source)
+        except TemplateError as error:
+            self.report.add("PACK045", spot, f"template: {error}")
+            return compile_template("")
+        for name in sorted(template.plain):
+            if name not in self.fields and name not in self.facts and name not in extra:
+                valid = [*self.fields, *self.facts, *sorted(extra)]
+                message = f"unknown name '{name}' in a template"
+                self.report.add("PACK030", spot, message, expected=listed(valid), meant=(name, valid))
+        for name in sorted(template.fields):
+            self.known_field(name, spot)
+        return template
+
+
+def scalar(value: Any) -> Scalar:
+    """A value of a fact or parameter. A whole number may have been written 1.0."""
+    if isinstance(value, float):
+        return int(value)
+    return value if isinstance(value, str | int) else ""
+
+
+def shown(value: Any) -> str:
+    """A value as YAML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def listed(names: Iterable[str]) -> str | None:
+    """The names as a list that can be read; None where there are none, or too many."""
+    every = list(names)
+    return ", ".join(every) if 0 < len(every) <= 12 and len(", ".join(every)) <= 200 else None
+
+
+def _maps(nodes: Map) -> list[tuple[str, Map]]:
+    return [(name, node) for name, node in nodes.items() if isinstance(node, Map)]

@@ -1,0 +1,76 @@
+"""What the server says about an episode: the one serializer of all protocols.
+
+Nothing here reads a ticket's category, answers, goal or unshown requirements; an episode's observation is the only
+source of what an agent may see.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine.episode import Episode
+from engine.pack import Pack
+from server.store import Record
+
+
+def answer(episode_id: str, addressed_by: str, episode: Episode) -> dict[str, Any]:
+    """The answer to a reset or a step. `reward` is None after a reset, else a float in the reward range."""
+    case = episode.case
+    metadata: dict[str, Any] = {
+        "episode_id": episode_id,
+        "addressed_by": addressed_by,
+        **_pack(case.pack),
+        "task_id": case.ticket.task,
+        "seed": case.seed,
+        "outcome": episode.outcome,
+        "terminated": episode.terminated,
+        "truncated": episode.truncated,
+        "end_reason": episode.end_reason,
+        "error": episode.error,
+    }
+    if episode.done:
+        metadata["score"] = episode.score()
+        metadata["optimal_steps"] = episode.optimal_steps
+    return {
+        "observation": episode.observation,
+        "reward": episode.reward,
+        "done": episode.done,
+        "metadata": metadata,
+    }
+
+
+def state(record: Record, episode: Episode) -> dict[str, Any]:
+    """What GET /state shows. An episode that was ended from outside counts as truncated."""
+    case = episode.case
+    terminated = episode.terminated
+    done = record.end_reason is not None or episode.done
+    return {
+        "episode_id": record.key.episode_id,
+        "step_count": episode.step_count,
+        "attempt": record.key.attempt,
+        **_pack(case.pack),
+        "task_id": case.ticket.task,
+        "ticket_id": case.ticket.id,
+        "seed": case.seed,
+        "remaining_steps": case.pack.max_steps - episode.step_count,
+        "status": "resolved" if terminated else "open",
+        "done": done,
+        "terminated": terminated,
+        "truncated": done and not terminated,
+        "end_reason": record.end_reason or episode.end_reason,
+    }
+
+
+def _pack(pack: Pack) -> dict[str, str]:
+    return {"pack": pack.name, "pack_version": pack.version, "pack_digest": pack.digest}
+
+
+def encode(document: Any) -> bytes:
+    """Compact JSON in UTF-8; the same document gives the same bytes."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8; escaped, it is still JSON.
+        return json.dumps(document, separators=(",", ":")).encode("ascii")

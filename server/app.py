@@ -1,0 +1,192 @@
+"""The Flask application: HTTP around the service. `server.app:app` is what WSGI servers load.
+
+The environment is read here and in `gunicorn.conf.py` only: PORT, WORKERS, and PACKS, the packs to serve.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from flask import Flask, Request, Response, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from engine.contract import load_contract
+from engine.diagnostics import PackError
+from engine.load import load_pack, shipped_packs
+from engine.pack import Pack
+from server import body, openapi, problems
+from server.answers import encode
+from server.problems import Problem
+from server.service import Caller, Service
+from server.store import EpisodeStore
+from server.store.memory import MemoryStore
+
+app: Flask  # made when it is first asked for, so that importing this module loads no packs
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        globals()["app"] = made = create_app()
+        return made
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None = None) -> Flask:
+    """An application that serves `packs`; by default those that PACKS names, else the shipped ones.
+
+    Exits with status 1, and the findings on stderr, where PACKS names a pack that can't be served. Raises ValueError
+    where `packs` is empty or has two of one name.
+    """
+    if packs is None:
+        packs = _load(_named_packs())
+    service = Service(packs, MemoryStore() if store is None else store, load_contract())
+    application = Flask("server", static_folder=None)
+    application.config["MAX_CONTENT_LENGTH"] = body.MAX_BODY
+    application.url_map.merge_slashes = False  # a path is right or wrong: nothing redirects
+    _add_episode_routes(application, service)
+    _add_catalogue_routes(application, service)
+    _add_error_handlers(application)
+    return application
+
+
+def serve(
+    host: str = "0.0.0.0",
+    port: int | None = None,
+    workers: int | None = None,
+    packs: Sequence[Path | str] | None = None,
+) -> None:
+    """Serve until a signal comes. What isn't given comes from PORT, WORKERS and PACKS. Exits with 1 if it can't."""
+    from gunicorn.app.base import Application  # type: ignore[import-untyped]
+
+    class Deskproof(Application):  # type: ignore[misc]
+        def load_config(self) -> None:
+            self.load_config_from_file(str(Path(__file__).with_name("gunicorn.conf.py")))
+            if port is not None:
+                self.cfg.set("bind", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+            if workers is not None:
+                self.cfg.set("workers", workers)
+
+        def load(self) -> Flask:
+            return create_app(_load(packs) if packs else None)
+
+    Deskproof().run()
+
+
+def main() -> None:
+    """The console script `server`, and `python -m server.app`."""
+    serve()
+
+
+def _named_packs() -> Sequence[Path | str]:
+    """PACKS: paths, separated by spaces or as in PATH; one path with a space in it stands as it is."""
+    named = os.environ.get("PACKS", "").strip()
+    if not named:
+        return shipped_packs()
+    if Path(named).exists():
+        return [named]
+    return [path for part in named.split(os.pathsep) for path in part.split()]
+
+
+def _load(paths: Sequence[Path | str]) -> list[Pack]:
+    """The packs, or the end of the process with everything that is wrong with them."""
+    packs: dict[str, Pack] = {}
+    problems_found: list[str] = []
+    for path in paths:
+        try:
+            pack = load_pack(path)
+        except PackError as error:
+            problems_found.append(str(error))
+            continue
+        if pack.name in packs:
+            problems_found.append(f"{path}: another pack is called '{pack.name}' too: {packs[pack.name].place.file}")
+        packs[pack.name] = pack
+    if problems_found:
+        print(*problems_found, sep="\n", file=sys.stderr)
+        sys.exit(1)
+    return list(packs.values())
+
+
+def _add_episode_routes(application: Flask, service: Service) -> None:
+    @application.post("/reset")
+    def reset() -> Response:
+        answer = service.reset(_body(request), _caller(request))
+        response = _json(answer)
+        # Any text may be an episode id; a cookie takes only some of ASCII.
+        cookie = quote(answer["metadata"]["episode_id"], safe="")
+        response.set_cookie(openapi.COOKIE, cookie, httponly=True, samesite="Lax")
+        return response
+
+    @application.post("/step")
+    def step() -> Response:
+        return _json(service.step(_body(request), _caller(request)))
+
+    @application.get("/state")
+    def state() -> Response:
+        return _json(service.state(request.args.get("episode_id"), _caller(request)))
+
+
+def _add_catalogue_routes(application: Flask, service: Service) -> None:
+    catalogue = service.catalogue
+    application.add_url_rule("/", "index", lambda: _json(openapi.index(catalogue.contract)))
+    application.add_url_rule("/health", "health", lambda: _json({"status": "healthy"}))
+    application.add_url_rule("/metadata", "metadata", lambda: _json(catalogue.metadata()))
+    application.add_url_rule("/packs", "packs", lambda: _json(catalogue.packs()))
+    application.add_url_rule("/tasks", "tasks", lambda: _json(catalogue.tasks(request.args.get("pack"))))
+    application.add_url_rule("/schema", "schema", lambda: _json(catalogue.schema(request.args.get("pack"))))
+    application.add_url_rule("/openapi.json", "openapi", lambda: _json(catalogue.openapi()))
+
+
+def _add_error_handlers(application: Flask) -> None:
+    @application.errorhandler(Problem)
+    def client_mistake(problem: Problem) -> Response:
+        return _problem(problem)
+
+    @application.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> Response:
+        if isinstance(error, RequestEntityTooLarge):
+            return _problem(body.too_large())
+        response = _problem(_routing(error))
+        kept = [(name, value) for name, value in error.get_headers() if name.lower() == "allow"]
+        response.headers.extend(kept)
+        return response
+
+    @application.errorhandler(Exception)
+    def server_error(error: Exception) -> Response:
+        application.logger.exception("%s %s failed", request.method, request.path, exc_info=error)
+        return _problem(Problem(500, "The server made a mistake, and has logged it."))
+
+
+def _routing(error: HTTPException) -> Problem:
+    where = problems.quoted(request.path)
+    if error.code == 404:
+        return Problem(404, f"There is nothing at {where}; GET / lists the routes.")
+    if error.code == 405:
+        return Problem(405, f"{where} does not take {request.method}; GET / lists the routes.")
+    return Problem(error.code or 500, error.description or "The request can't be answered.")
+
+
+def _body(asked: Request) -> Any:
+    """The body as JSON, whatever its content type says: simple clients forget it."""
+    return body.decode(asked.get_data(cache=False))
+
+
+def _caller(asked: Request) -> Caller:
+    cookie = asked.cookies.get(openapi.COOKIE)
+    return Caller(unquote(cookie) if cookie is not None else None, asked.remote_addr)
+
+
+def _json(document: Any) -> Response:
+    return Response(encode(document), mimetype="application/json")
+
+
+def _problem(problem: Problem) -> Response:
+    return Response(encode(problem.document()), problem.status, mimetype=problems.MEDIA_TYPE)
+
+
+if __name__ == "__main__":
+    main()

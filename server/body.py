@@ -1,0 +1,221 @@
+"""What clients send: bytes to JSON, and JSON to what a route takes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from server.problems import Problem
+
+MAX_BODY = 64 * 1024  # bytes
+MAX_DEPTH = 64  # objects and arrays inside each other
+MAX_DIGITS = 300  # of one number
+MAX_ID = 255  # characters of an episode id or a request id
+MAX_SEED = 2**63 - 1
+
+# An action that stands alone in a body is known by one of these, and gives these others up.
+ACTION_NAMES = ("type", "name", "action_type")
+ENVELOPE = ("episode_id", "request_id", "timeout_s")
+
+
+@dataclass(frozen=True, slots=True)
+class ResetBody:
+    """What POST /reset takes; None stands for what wasn't given."""
+
+    seed: int | None = None
+    episode_id: str | None = None
+    task_id: str | None = None
+    ticket_id: str | None = None
+    pack: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepBody:
+    """What POST /step takes: an action in any form that the engine understands."""
+
+    action: Mapping[str, Any]
+    episode_id: str | None = None
+    request_id: str | None = None
+
+
+class _Malformed(ValueError):
+    """Text that other readers of JSON might take for JSON."""
+
+
+def decode(raw: bytes) -> Any:
+    """Strict JSON in UTF-8; None for an empty body. Raises Problem 400 or 413."""
+    if len(raw) > MAX_BODY:
+        raise too_large()
+    try:
+        text = raw.decode("utf-8-sig")
+        if not text.strip():
+            return None
+        value = _DECODER.decode(text)
+        if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+            _check_depth(value)
+        if b"\\u" in raw:
+            # Only an escape can bring half of a surrogate pair into valid UTF-8.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise _malformed(f"it nests deeper than {MAX_DEPTH} levels") from None
+    except UnicodeDecodeError as error:
+        raise _malformed(f"it is not UTF-8 (byte {error.start})") from None
+    except UnicodeEncodeError:
+        raise _malformed("it has half of a surrogate pair, \\ud800 to \\udfff, without the other half") from None
+    except json.JSONDecodeError as error:
+        raise _malformed(f"{error.msg} (line {error.lineno}, column {error.colno})") from None
+    except _Malformed as error:
+        raise _malformed(str(error)) from None
+    return value
+
+
+def too_large() -> Problem:
+    return Problem(413, f"The body is larger than {MAX_BODY} bytes.")
+
+
+def _malformed(reason: str) -> Problem:
+    return Problem(400, f"The body is not valid JSON: {reason}.", [{"pointer": "", "detail": reason}])
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise _Malformed(f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise _Malformed(f"the number {digits[:40]} is too large")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Malformed(f"{name} is not a JSON value")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _Malformed("an object has the same key twice")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level := [part for part in level if isinstance(part, (dict, list))]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise RecursionError
+        level = [part for whole in level for part in (whole.values() if isinstance(whole, dict) else whole)]
+
+
+class _Reader:
+    """Takes members out of an object and gathers what is wrong with them, so that all of it is reported at once."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = body
+        self.errors: list[dict[str, str]] = []
+
+    def wrong(self, name: str, detail: str) -> None:
+        self.errors.append({"pointer": f"/{name}", "detail": detail})
+
+    def name(self, key: str) -> str | None:
+        value = self.body.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        self.wrong(key, f"{key} must be a string, not {_kind(value)}")
+        return None
+
+    def id(self, key: str) -> str | None:
+        value = self.name(key)
+        if value is not None and not 1 <= len(value) <= MAX_ID:
+            self.wrong(key, f"{key} must have 1 to {MAX_ID} characters, not {len(value)}")
+        return value
+
+    def seed(self) -> int | None:
+        value = self.body.get("seed")
+        if value is None:
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON has one kind of number: 7.0 is 7
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.wrong("seed", f"seed must be an integer, not {_kind(value)}")
+            return None
+        if not 0 <= value <= MAX_SEED:
+            self.wrong("seed", f"seed must be from 0 to {MAX_SEED}")
+        return value
+
+    def finish(self) -> None:
+        if self.errors:
+            details = "; ".join(error["detail"] for error in self.errors)
+            raise Problem(422, f"The body is not what this route takes: {details}.", self.errors)
+
+
+def reset_body(body: Any) -> ResetBody:
+    """Raises Problem 422. Members that aren't known are ignored; null is like leaving a member out."""
+    read = _Reader({} if body is None else _as_object(body))
+    asked = ResetBody(
+        seed=read.seed(),
+        episode_id=read.id("episode_id"),
+        task_id=read.name("task_id"),
+        ticket_id=read.name("ticket_id"),
+        pack=read.name("pack"),
+        request_id=read.id("request_id"),
+    )
+    read.finish()
+    return asked
+
+
+def step_body(body: Any) -> StepBody:
+    """Raises Problem 422. `{"type": ...}` without an envelope is an action too."""
+    body = {} if body is None else _as_object(body)
+    read = _Reader(body)
+    action: Any = body.get("action")
+    if "action" not in body and any(name in body for name in ACTION_NAMES):
+        action = {name: value for name, value in body.items() if name not in ENVELOPE}
+    elif "action" not in body:
+        read.wrong("action", 'there is no action: send {"action": {"type": ...}}')
+    elif not isinstance(action, dict):
+        read.wrong("action", f'action must be an object such as {{"type": ...}}, not {_kind(action)}')
+    asked = StepBody(action=action, episode_id=read.id("episode_id"), request_id=read.id("request_id"))
+    read.finish()
+    return asked
+
+
+def query_id(value: str | None) -> str | None:
+    """An episode id from a query string. Raises Problem 422."""
+    read = _Reader({"episode_id": value})
+    read.id("episode_id")
+    read.finish()
+    return value
+
+
+def _as_object(body: Any) -> Mapping[str, Any]:
+    if not isinstance(body, dict):
+        detail = f"the body must be a JSON object, not {_kind(body)}"
+        raise Problem(422, f"The body is not what this route takes: {detail}.", [{"pointer": "", "detail": detail}])
+    return body
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case _:
+            return "an object"

@@ -1,0 +1,249 @@
+"""Episodes as a service: dictionary in, dictionary out. It knows no protocol, and reads no environment.
+
+State is a fold over the stored actions. The episodes that run are kept at hand, so that a step isn't a replay.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from engine.case import make_case, pick_ticket
+from engine.contract import Contract
+from engine.episode import Episode, replay
+from engine.pack import Pack
+from server.answers import answer, state
+from server.body import ResetBody, StepBody, query_id, reset_body, step_body
+from server.catalogue import Catalogue
+from server.problems import Problem, quoted
+from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """How a request that names no episode is told apart: by its cookie's episode id, else by its address."""
+
+    cookie: str | None = None
+    address: str | None = None
+
+
+class Running(NamedTuple):
+    """An attempt that can be stepped, folded."""
+
+    key: Key
+    episode: Episode
+
+
+class _AtHand:
+    """The episodes stepped last, up to `capacity` of them; a miss costs a replay, nothing else."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._running: OrderedDict[str, Running] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, episode_id: str) -> Running | None:
+        with self._lock:
+            running = self._running.get(episode_id)
+            if running is not None:
+                self._running.move_to_end(episode_id)
+            return running
+
+    def put(self, running: Running) -> None:
+        with self._lock:
+            self._running[running.key.episode_id] = running
+            self._running.move_to_end(running.key.episode_id)
+            if len(self._running) > self._capacity:
+                self._running.popitem(last=False)
+
+    def drop(self, episode_id: str) -> None:
+        with self._lock:
+            self._running.pop(episode_id, None)
+
+
+class Service:
+    """Everything that can be asked of the server.
+
+    A client's mistake raises Problem and changes nothing; an agent's mistake is a step. `clock` gives seconds since
+    the epoch, `draw_seed` the seed of a reset without one, `new_id` the id of an episode without one; `at_hand` is how
+    many folded episodes are kept.
+    """
+
+    def __init__(
+        self,
+        packs: Sequence[Pack],
+        store: EpisodeStore,
+        contract: Contract,
+        *,
+        clock: Callable[[], float] = time.time,
+        draw_seed: Callable[[], int] = lambda: secrets.randbelow(2**31),
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        at_hand: int = 4_096,
+    ) -> None:
+        self.catalogue = Catalogue(packs, contract)
+        self._store = store
+        self._clock = clock
+        self._draw_seed = draw_seed
+        self._new_id = new_id
+        self._at_hand = _AtHand(at_hand)
+
+    def reset(self, body: Any, caller: Caller) -> dict[str, Any]:
+        """Begin an episode, or the next attempt at one. Raises Problem 404, 422."""
+        asked = reset_body(body)
+        by = "id" if asked.episode_id is not None else "cookie" if caller.cookie is not None else "address"
+        if asked.episode_id is not None and asked.request_id is not None:
+            earlier = self._store.find(asked.episode_id, asked.request_id)
+            if earlier is not None:
+                return self._again(earlier, by)
+        start, episode = self._start(asked)
+        try:
+            record = self._store.create(asked.episode_id or self._new_id(), start)
+        except Repeated as repeated:
+            return self._again(repeated.record, by)
+        self._at_hand.put(Running(record.key, episode))
+        if by == "address" and caller.address is not None:
+            self._supersede(caller.address, record.key)
+        return answer(record.key.episode_id, by, episode)
+
+    def step(self, body: Any, caller: Caller) -> dict[str, Any]:
+        """Take one action. Raises Problem 404, 409, 422."""
+        asked_at = self._clock()
+        asked = step_body(body)
+        episode_id, by = self._addressed(asked.episode_id, caller)
+        try:
+            running = self._at_hand.get(episode_id) or self._load(episode_id, asked.request_id)
+            try:
+                after = self._append(running, asked)
+            except Conflict as conflict:
+                # What was at hand may be older than this request, where another process stepped it: look once more.
+                self._at_hand.drop(episode_id)
+                if conflict.current is None or conflict.current.changed >= asked_at:
+                    raise
+                after = self._append(self._open(conflict.current), asked)
+        except Repeated as repeated:
+            return self._again(repeated.record, by)
+        except Conflict as conflict:
+            raise _conflict(episode_id, conflict.current) from None
+        return answer(episode_id, by, after)
+
+    def state(self, episode_id: str | None, caller: Caller) -> dict[str, Any]:
+        """Where an episode stands. Raises Problem 404, 422."""
+        named, _ = self._addressed(query_id(episode_id), caller)
+        record = self._store.get(named)
+        if record is None:
+            raise _no_episode(named)
+        return state(record, self._fold(record))
+
+    def _start(self, asked: ResetBody) -> tuple[Start, Episode]:
+        """The case that a reset asks for."""
+        pack = self.catalogue.pack(asked.pack)
+        seed = self._draw_seed() if asked.seed is None else asked.seed
+        if asked.task_id is not None:
+            self.catalogue.check_task(pack, asked.task_id)
+        if asked.ticket_id is None:
+            ticket_id = pick_ticket(pack, seed, asked.task_id)
+        else:
+            ticket_id = asked.ticket_id
+            task = self.catalogue.ticket(pack, ticket_id).task
+            if asked.task_id not in (None, task):
+                detail = f"ticket {quoted(ticket_id)} belongs to the task {quoted(task)}"
+                errors = [{"pointer": "/task_id", "detail": detail}]
+                raise Problem(422, f"The body contradicts itself: {detail}. Leave task_id out.", errors)
+        named = {"pack": asked.pack, "task_id": asked.task_id, "ticket_id": asked.ticket_id, "seed": asked.seed}
+        options = {name: value for name, value in named.items() if value is not None}
+        start = Start(pack.digest, ticket_id, seed, options, asked.request_id, self._clock())
+        return start, Episode.start(make_case(pack, ticket_id, seed))
+
+    def _supersede(self, address: str, key: Key) -> None:
+        before = self._store.bind(address, key)
+        if before is not None:
+            self._store.end(before, "superseded", self._clock())
+            self._at_hand.drop(before.episode_id)
+
+    def _addressed(self, named: str | None, caller: Caller) -> tuple[str, str]:
+        """The episode that is meant, and how that is known."""
+        if named is not None:
+            return named, "id"
+        if caller.cookie is not None:
+            return caller.cookie, "cookie"
+        bound = self._store.bound(caller.address) if caller.address is not None else None
+        if bound is None:
+            raise Problem(404, "There is no episode to go on with: POST /reset first, or name one by episode_id.")
+        return bound, "address"
+
+    def _load(self, episode_id: str, request_id: str | None) -> Running:
+        """The newest attempt. Raises Problem 404, and 409 where it is over; Repeated comes before that."""
+        record = self._store.get(episode_id)
+        if record is None:
+            raise _no_episode(episode_id)
+        if record.end_reason is not None and request_id is not None:
+            earlier = self._store.find(episode_id, request_id)
+            if earlier is not None:
+                raise Repeated(earlier)
+        return self._open(record)
+
+    def _open(self, record: Record) -> Running:
+        """Raises Problem 409 where the attempt is over."""
+        if record.end_reason is not None:
+            raise _over(record)
+        return Running(record.key, self._fold(record))
+
+    def _append(self, running: Running, asked: StepBody) -> Episode:
+        """The episode after the action, stored. Raises Conflict, Repeated."""
+        key, episode = running
+        after = episode.step(asked.action)
+        taken = Step(after.actions[-1], asked.request_id, self._clock())
+        self._store.append(key, episode.step_count, taken, after.end_reason)
+        if after.done:
+            self._at_hand.drop(key.episode_id)
+        else:
+            self._at_hand.put(Running(key, after))
+        return after
+
+    def _again(self, record: Record, by: str) -> dict[str, Any]:
+        """The first answer, made anew: the record is cut off right after the request."""
+        return answer(record.key.episode_id, by, self._fold(record))
+
+    def _fold(self, record: Record) -> Episode:
+        running = self._at_hand.get(record.key.episode_id)
+        if running is not None and running.key == record.key and running.episode.step_count == len(record.steps):
+            return running.episode
+        pack = self.catalogue.by_digest.get(record.start.pack_digest)
+        if pack is None:
+            detail = "The pack version that this episode began with is no longer served: POST /reset starts a new one."
+            raise Problem(409, detail, episode_id=record.key.episode_id)
+        case = make_case(pack, record.start.ticket_id, record.start.seed)
+        return replay(case, (step.action for step in record.steps))
+
+
+def _no_episode(episode_id: str) -> Problem:
+    errors = [{"pointer": "/episode_id", "detail": f"unknown: {quoted(episode_id)}"}]
+    return Problem(404, f"There is no episode {quoted(episode_id)}: POST /reset starts one.", errors)
+
+
+def _over(record: Record) -> Problem:
+    episode_id, steps = record.key.episode_id, len(record.steps)
+    if record.end_reason == "superseded":
+        why = (
+            "was superseded: a later reset from the same address, without episode_id or cookie, took its place. "
+            "Send an episode_id to play several at once."
+        )
+    else:
+        why = f"is over ({record.end_reason} after {steps} steps): POST /reset starts another attempt."
+    return Problem(409, f"Episode {quoted(episode_id)} {why}", episode_id=episode_id, step_count=steps)
+
+
+def _conflict(episode_id: str, current: Record | None) -> Problem:
+    if current is None:
+        return _no_episode(episode_id)
+    if current.end_reason is not None:
+        return _over(current)
+    steps = len(current.steps)
+    detail = f"Another request came first: episode {quoted(episode_id)} is at step {steps} now. Look, and step again."
+    return Problem(409, detail, episode_id=episode_id, step_count=steps)

@@ -1,0 +1,66 @@
+"""What the server's tests share: a small pack of their own, a service and a client on it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from engine.contract import Contract, load_contract
+from engine.load import load_pack
+from engine.pack import Pack
+from server.app import create_app
+from server.service import Service
+from server.store import EpisodeStore
+from server.store.memory import MemoryStore
+
+LAMPS = Path(__file__).with_name("lamps.yaml")
+
+
+@pytest.fixture(scope="session")
+def contract() -> Contract:
+    return load_contract()
+
+
+@pytest.fixture(scope="session")
+def lamps() -> Pack:
+    return load_pack(LAMPS)
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def clock() -> Callable[[], float]:
+    """A second later at every look."""
+    seconds = itertools.count(1_000.0)
+    return lambda: next(seconds)
+
+
+@pytest.fixture
+def worker(lamps: Pack, contract: Contract, store: EpisodeStore, clock: Callable[[], float]) -> Callable[[], Service]:
+    """Makes services that share a store and a clock, as workers would."""
+    ids = (f"made-{number}" for number in itertools.count(1))
+    return lambda: Service([lamps], store, contract, clock=clock, draw_seed=lambda: 7, new_id=lambda: next(ids))
+
+
+@pytest.fixture
+def service(worker: Callable[[], Service]) -> Service:
+    return worker()
+
+
+@pytest.fixture
+def client(lamps: Pack) -> FlaskClient:
+    """A client that keeps its cookies."""
+    return create_app([lamps]).test_client()
+
+
+@pytest.fixture
+def naive(lamps: Pack) -> FlaskClient:
+    """A client that knows no cookies."""
+    return create_app([lamps]).test_client(use_cookies=False)

@@ -1,0 +1,128 @@
+"""V*, optimal and fewest steps against brute force over all action sequences, and findings for unsound tickets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.action import action_space
+from engine.automaton import Automaton, State
+from engine.load import check_pack, load_pack
+from engine.pack import Pack
+from engine.solve import solve, variants
+
+
+def brute_force(machine: Automaton) -> tuple[int, int, int | None]:
+    """(V*, optimal steps, fewest steps), from the definition: every sequence of at most max_steps actions.
+
+    Sequences that meet in a state at the same step go on alike, so each (state, step) is looked at once.
+    """
+    choices = action_space(machine.pack).choices
+    seen: dict[tuple[State, int], tuple[int, int, int | None]] = {}
+
+    def best_from(state: State, step: int) -> tuple[int, int, int | None]:
+        """(greatest return still to come, fewest further steps for it, fewest further steps to the goal)."""
+        if state.resolved:
+            return 0, 0, 0
+        if step == machine.pack.max_steps:
+            return 0, 0, None
+        if (state, step) not in seen:
+            values = []
+            goals = []
+            for choice in choices:
+                move = machine.transition(state, choice)
+                value, steps, goal = best_from(move.state, step + 1)
+                values.append((-(move.reward + value), steps + 1))
+                goals += [] if goal is None else [goal + 1]
+            worst, steps = min(values)
+            seen[state, step] = -worst, steps, min(goals, default=None)
+        return seen[state, step]
+
+    return best_from(machine.initial, 0)
+
+
+@pytest.mark.parametrize(
+    "ticket",
+    ["e-two", "e-known", "e-free", "e-idle", "m-chatty", "m-waived", "m-goal", "h-repair", "h-slow", "m-script"],
+)
+def test_solution_is_brute_force_s(desk: Pack, ticket: str) -> None:
+    for machine in variants(desk, desk.tickets[ticket]):
+        solution = solve(machine)
+        assert solution is not None
+        assert (solution.best, solution.optimal_steps, solution.fewest_steps) == brute_force(machine)
+        assert solution.best == 20_000
+
+
+BASE = """
+pack: p
+version: 1.0.0
+description: d
+fields: {os: {description: System}, pet: {description: Pet}}
+categories: {t: {description: T, requires: [os]}}
+tickets:
+  - {id: a, task: easy-info-collection, category: t, messages: [Hi], answers: {os: %s}}
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "p.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def codes(path: Path) -> list[str]:
+    return [finding.code for finding in check_pack(path)[1]]
+
+
+def stalls(number: int) -> str:
+    return "[" + "{say: hm}, " * number + "{say: Linux, value: Linux}]"
+
+
+def test_too_many_turns(tmp_path: Path) -> None:
+    # Eleven turns and resolve make twelve steps, classify thirteen; ten are allowed.
+    path = write(tmp_path, BASE % stalls(10))
+    pack, findings = check_pack(path)
+    assert pack is None
+    assert [(f.code, f.place.line, f.message, f.expected) for f in findings] == [
+        ("PACK060", 8, "ticket 'a' can't be resolved in 10 steps", "max_steps of at least 13")
+    ]
+
+
+def test_resolvable_but_not_at_the_best_return(tmp_path: Path) -> None:
+    # Nine turns and resolve fit into ten steps, but classify, worth 0.5, doesn't.
+    path = write(tmp_path, BASE % stalls(8))
+    assert [(f.code, f.message, f.expected) for f in check_pack(path)[1]] == [
+        ("PACK061", "ticket 'a' has a best possible return of 1.5, not 2.0", "max_steps of at least 11")
+    ]
+
+
+def test_max_steps_of_the_pack_s_own(tmp_path: Path) -> None:
+    path = write(tmp_path, BASE % stalls(10) + "max_steps: 13\n")
+    pack = load_pack(path)
+    # -1.0 / 13, rounded towards zero in ten-thousandths.
+    assert (pack.max_steps, pack.rewards.waste) == (13, -769)
+    solution = solve(variants(pack, pack.tickets["a"])[0])
+    assert solution is not None and (solution.best, solution.optimal_steps, solution.fewest_steps) == (20_000, 13, 12)
+
+
+def test_only_ever_wrong(tmp_path: Path) -> None:
+    assert codes(write(tmp_path, BASE % "{say: DOS, value: DOS, wrong: true}")) in (["PACK042"], ["PACK060"])
+
+
+def test_goal_that_no_rule_reaches(tmp_path: Path) -> None:
+    text = BASE % "Linux" + "facts: {paid: {values: [false, true]}}\n"
+    text = text.replace("answers:", "goal: {paid: true}, answers:")
+    assert codes(write(tmp_path, text)) == ["PACK060"]
+
+
+def test_many_alike_fields_are_merged(tmp_path: Path) -> None:
+    # 8 required of 60 fields: naively 2^60 states.
+    names = [f"f{number}" for number in range(60)]
+    text = "pack: p\nversion: 1.0.0\ndescription: d\nfields:\n" + "".join(f"  {n}: {{description: x}}\n" for n in names)
+    text += f"categories: {{t: {{description: T, requires: [{', '.join(names[:8])}]}}}}\n"
+    answers = ", ".join(f"{n}: v{n}" for n in names)
+    text += f"tickets: [{{id: a, task: easy-info-collection, category: t, messages: [Hi], answers: {{{answers}}}}}]\n"
+    assert codes(write(tmp_path, text)) == []
+    assert codes(write(tmp_path, text + "max_steps: 9\n")) == ["PACK061"]
+    assert codes(write(tmp_path, text + "max_steps: 8\n")) == ["PACK060"]
