@@ -1,7 +1,8 @@
 # Two commands: `make serve` and `make test`. Both need only make and Python 3.11 or newer, and set up the rest in .venv.
 
-PORT    ?= 7860
-WORKERS ?= 1
+# For `make serve`; what is left empty is the server's own default.
+PORT    ?=
+WORKERS ?=
 PACKS   ?=
 
 VENV   ?= .venv
@@ -16,7 +17,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 help: ## This list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-8s %s\n' "$$name" "$$text"; done
 
-serve: $(VENV)/base.stamp ## Serve the packs over HTTP (PORT=7860 WORKERS=1 PACKS="folder other.yaml")
+serve: $(VENV)/base.stamp ## Serve the packs over HTTP (PORT=8080 WORKERS=2 PACKS="my-pack.yaml other/")
 	@PORT='$(PORT)' WORKERS='$(WORKERS)' PACKS='$(PACKS)' exec $(BIN)/server
 
 test: $(VENV)/test.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture

@@ -38,6 +38,15 @@ class Mistake:
     words: Mapping[str, Any]
 
 
+class Understood(NamedTuple):
+    """An action as it was understood: its canonical form, what it means, and of which kind it is."""
+
+    canonical: Mapping[str, Any]
+    meaning: Choice | Mistake
+    asks: bool
+    classifies: bool
+
+
 def _canonical(head: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     flat = {name: value for name, value in parameters.items() if name not in ENVELOPE}
     nested = {name: value for name, value in parameters.items() if name in ENVELOPE}
@@ -82,6 +91,25 @@ class ActionSpace:
             for pairs in product(*(_options(parameter) for parameter in action.parameters))
         )
 
+        # Most actions arrive in canonical form, all texts: these are looked up as they are.
+        canonical = [choice.canonical() for choice in self.choices]
+        self._known = {frozenset(form.items()): self._understood(form) for form in canonical if _all_texts(form)}
+
+    def understand(self, body: Mapping[str, Any]) -> Understood:
+        """What an action means, in whichever form it comes (`normalise`)."""
+        if _all_texts(body):
+            known = self._known.get(frozenset(body.items()))
+            if known is not None:
+                return known
+        return self._understood(normalise(body))
+
+    def _understood(self, canonical: Mapping[str, Any]) -> Understood:
+        name = canonical.get("type")
+        action = self.actions.get(name) if isinstance(name, str) else None
+        asks = action is not None and action.asks is not None
+        classifies = action is not None and action.classifies is not None
+        return Understood(canonical, self.choice(canonical), asks, classifies)
+
     def choice(self, canonical: Mapping[str, Any]) -> Choice | Mistake:
         """The valid action that a canonical form means, or what is wrong with it."""
         name = canonical.get("type")
@@ -100,11 +128,13 @@ class ActionSpace:
         declared = [parameter.name for parameter in action.parameters]
         for name in given:
             if name not in declared:
-                words = {"action": action.name, "parameter": _quoted(name), "valid": declared}
-                return Mistake("invalid.parameter", words)
+                return Mistake(
+                    "invalid.parameter", {"action": action.name, "parameter": _quoted(name), "valid": declared}
+                )
         chosen: list[tuple[str, Scalar]] = []
         for parameter in action.parameters:
-            words = {"action": action.name, "parameter": parameter.name, "valid": list(parameter.enum)}
+            valid: list[Scalar] = list(parameter.enum)
+            words = {"action": action.name, "parameter": parameter.name, "valid": valid}
             if parameter.name not in given:
                 if parameter.required:
                     return Mistake("invalid.missing", words)
@@ -117,6 +147,10 @@ class ActionSpace:
 
     def _allows(self, action: str, parameter: str, value: Any) -> bool:
         return isinstance(value, str | int) and (type(value), value) in self._values[action, parameter]
+
+
+def _all_texts(form: Mapping[str, Any]) -> bool:
+    return all(type(value) is str for value in form.values())
 
 
 def _options(parameter: Parameter) -> list[tuple[str, Scalar] | None]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from engine.action import Choice, Mistake
 from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn
 from engine.rules import Situation, compile_rules, same
+from engine.template import Template
 
 INVALID = "invalid"
 NO_EFFECT = "no_effect"
@@ -53,8 +54,25 @@ class View(NamedTuple):
     known: tuple[tuple[str, int], ...]
 
 
+class Applied(NamedTuple):
+    """What an action does, before anything is said: `reward` in ten-thousandths, `then` the effects of its rule.
+
+    `asked` is the slot asked for, `pointed` the slots whose wrong values were pointed out.
+    """
+
+    state: State
+    reward: int
+    outcome: str
+    then: Effects
+    asked: int | None
+    pointed: tuple[int, ...]
+
+
 class Transition(NamedTuple):
-    """`reward` in ten-thousandths. What is said is either `turn` (slot, turn) or `text` filled in with `words`."""
+    """`reward` in ten-thousandths. What is said is the turn (slot, number) of a script, else `text`.
+
+    A text that is a template still waits for the case's own values; `words` are the rest that it needs.
+    """
 
     state: State
     reward: int
@@ -157,12 +175,12 @@ class Automaton:
         """What a valid action, or a mistake, does in a state. Memoised for valid actions."""
         if isinstance(choice, Mistake):
             words = self._words(state, {"action": "", "field": "", **choice.words})
-            text = self.pack.phrases[choice.phrase]
+            text = _filled(self.pack.phrases[choice.phrase], words)
             return Transition(state, self.pack.rewards.waste, INVALID, True, "desk", None, text, words)
         key = (state, choice)
         found = self._transitions.get(key)
         if found is None:
-            found = self._transitions[key] = self._fire(state, choice)
+            found = self._transitions[key] = self._spoken(state, choice)
         return found
 
     def reward(self, state: State, choice: Choice | Mistake) -> int:
@@ -192,28 +210,38 @@ class Automaton:
         """How many of the fields missing at the start are rightly known or waived."""
         return sum(state.slots[index].value in ("right", "waived") for index in self.missing_at_start)
 
-    def _fire(self, state: State, choice: Choice) -> Transition:
+    def apply(self, state: State, choice: Choice) -> Applied:
+        """What a valid action does in a state: the transition without its words."""
         action = self.pack.actions[choice.type]
         parameters = dict(choice.parameters)
-        asked = self._asked(action, parameters)
+        name = parameters.get(action.asks) if action.asks is not None else None
+        asked = self.index[name] if isinstance(name, str) else None
         situation = self._situation(state, action, parameters, asked)
         rule = self._rules[action.name](situation)
         outcome, then = (rule.outcome, rule.then) if rule else (f"{action.name}.{NO_EFFECT}", Effects(waste=True))
-        category = parameters.get(action.classifies or "")
-        after, pointed = self._applied(state, then, situation, asked, category)
+        after, pointed = self._after(state, then, situation, asked, parameters.get(action.classifies or ""))
         reward = self.progress(after) - self.progress(state) + (self.pack.rewards.waste if then.waste else 0)
         reward += self.goal_reward if after.resolved else 0
-        own_words = {
-            "action": action.name,
-            "field": self.fields[asked] if asked is not None else "",
-            "category": self._spoken_category(after, category),
-            "wrong": [self.fields[index] for index in pointed],
-        }
-        turn, text = self._said(state, outcome, asked if then.learn else None, then.say)
-        words = self._words(after, own_words)
-        return Transition(after, reward, outcome, then.waste, action.speaker, turn, text, words)
+        return Applied(after, reward, outcome, then, asked, pointed)
 
-    def _applied(
+    def _spoken(self, state: State, choice: Choice) -> Transition:
+        done = self.apply(state, choice)
+        action, after, then = self.pack.actions[choice.type], done.state, done.then
+        shown = self.observation(after).required
+        words = self._words(
+            after,
+            {
+                "action": action.name,
+                "field": self.fields[done.asked] if done.asked is not None else "",
+                "category": self._spoken_category(after, dict(choice.parameters).get(action.classifies or "")),
+                "wrong": [self.fields[index] for index in done.pointed if self.fields[index] in shown],
+            },
+        )
+        turn, text = self._said(state, done.outcome, done.asked if then.learn else None, then.say)
+        text = _filled(text, words)
+        return Transition(after, done.reward, done.outcome, then.waste, action.speaker, turn, text, words)
+
+    def _after(
         self, state: State, then: Effects, situation: Situation, asked: int | None, category: Scalar | None
     ) -> tuple[State, tuple[int, ...]]:
         """The state after a rule's effects, and the fields whose wrong values were pointed out."""
@@ -234,10 +262,6 @@ class Automaton:
             state = state._replace(resolved=True)
         return state, pointed
 
-    def _asked(self, action: Action, parameters: Mapping[str, Scalar]) -> int | None:
-        name = parameters.get(action.asks) if action.asks is not None else None
-        return self.index[name] if isinstance(name, str) else None
-
     def _situation(
         self, state: State, action: Action, parameters: Mapping[str, Scalar], asked: int | None
     ) -> Situation:
@@ -251,7 +275,7 @@ class Automaton:
             classifier=self.task.classifier,
             missing=sum(self._lacking(state.slots[index]) for index in self._required),
             wrong=len(self._mistaken(state)),
-            goal="met" if self._goal_met(state) else "unmet",
+            goal="met" if self.goal_met(state.facts) else "unmet",
             facts=dict(zip(self.pack.facts, state.facts, strict=True)),
             parameters=parameters,
         )
@@ -294,13 +318,14 @@ class Automaton:
         slots = state.slots
         return tuple(index for index in self._required if slots[index].value == "wrong" and not slots[index].pointed)
 
-    def _goal_met(self, state: State) -> bool:
-        facts = dict(zip(self.pack.facts, state.facts, strict=True))
-        return all(same(facts[name], value) for name, value in self.ticket.goal.items())
+    def goal_met(self, facts: tuple[Scalar, ...]) -> bool:
+        """Whether the pack's facts are what the ticket's goal asks for."""
+        values = dict(zip(self.pack.facts, facts, strict=True))
+        return all(same(values[name], value) for name, value in self.ticket.goal.items())
 
     def _finished(self, state: State) -> bool:
         complete = all(state.slots[index].value in ("right", "waived") for index in self._required)
-        return complete and self._goal_met(state)
+        return complete and self.goal_met(state.facts)
 
     def _said(
         self, state: State, outcome: str, learned: int | None, say: Text | None
@@ -336,6 +361,13 @@ class Automaton:
         known = tuple((name, slot.source) for name, slot in zip(self.fields, state.slots, strict=True) if slot.source)
         progress = 1 - len(missing) / len(required) if required else float(not hidden)
         return View(required, missing, progress, known)
+
+
+def _filled(text: Text, words: Mapping[str, Any]) -> Text:
+    """The text with its names filled in, unless some of them are the case's own."""
+    if isinstance(text, Template) and not text.fields and text.plain <= words.keys():
+        return text.render(words)
+    return text
 
 
 @lru_cache(maxsize=8192)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema.protocols import Validator
 
 from engine.build_actions import ActionBuilder
 from engine.build_tickets import TicketBuilder
@@ -21,7 +21,7 @@ from engine.diagnostics import PackError, Report
 from engine.instructions import default_instructions
 from engine.nodes import Map, Spot, entries, items, plain, string
 from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, ScriptedStep, ScriptedTest, Task, Ticket
-from engine.schema import check, read_schema
+from engine.schema import check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
 from engine.values import ValueCheck
 from engine.vocabulary import Vocabulary, listed
@@ -41,8 +41,8 @@ def pack_schema() -> dict[str, Any]:
 
 
 @cache
-def pack_validator() -> Draft202012Validator:
-    return Draft202012Validator(pack_schema())
+def pack_validator() -> Validator:
+    return validator_of(pack_schema())
 
 
 @cache
@@ -58,7 +58,7 @@ def default_rules() -> Map:
     if document is not None:
         properties = {name: pack_schema()["properties"][name] for name in _DEFAULTED}
         schema = {"type": "object", "properties": properties, "required": [*_DEFAULTED], "additionalProperties": False}
-        check(document, Draft202012Validator(schema), report)
+        check(document, validator_of(schema), report)
     if document is None or report:
         raise PackError(report.findings())
     return document
@@ -77,15 +77,14 @@ def build(document: Map, contract: Contract, report: Report, wrong: set[tuple[st
     builder = ActionBuilder(document, defaults, vocabulary)
     actions = builder.actions(contract.actions)
     sections = {path[0] for path in wrong if path}
-    broken = {path[1] for path in wrong if path[:1] == ("tickets",) and len(path) > 1}
+    broken = {int(path[1]) for path in wrong if path[:1] == ("tickets",) and len(path) > 1}
     tickets, sound = TicketBuilder(vocabulary).build(items(document, "tickets"), broken)
     values = ValueCheck(vocabulary.fields, entries(document, "fields"), report)
     values.check_samples()
     if not sections & {"fields", "categories", "people"}:
-        checks = TicketCheck(vocabulary, values, report)
+        checks = TicketCheck(vocabulary, values, builder.said)
         for ticket, node, spot in sound:
             checks.check(ticket, node, spot)
-        checks.said_everywhere(builder.said, [ticket for ticket, _, _ in sound])
     tests = _tests(document, contract, tickets, report)
     if report:
         return None

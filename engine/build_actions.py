@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from engine.contract import ActionSpec
-from engine.nodes import Map, Spot, entries, items, string
+from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Action, Effects, Parameter, Rule, Speaker, Text
-from engine.rules import NAMED, same
-from engine.vocabulary import Vocabulary, listed, scalar, shown
+from engine.rules import NAMED
+from engine.vocabulary import Choices, Vocabulary, listed, scalar, shown
 
 ParameterType = Literal["string", "integer", "boolean"]
 
@@ -115,20 +115,20 @@ class ActionBuilder:
             spot = node["enum"].item_spot(index)
             if type(value) is not _PYTHON.get(kind, str):
                 self.report.add("PACK035", spot, f"{shown(value)} is not of the type '{kind}'", expected=kind)
-            elif any(same(value, earlier) for earlier in values[:index]):
-                self.report.add("PACK040", spot, f"{shown(value)} is listed twice")
+        self.vocabulary.distinct(values, items(node, "enum"))
         return Parameter(name, string(node, "description"), kind, values, node.get("required") is not False)
 
     def _rules(self, action: str, parameters: Mapping[str, Parameter]) -> tuple[Rule, ...]:
         rules = []
+        choices = {name: Choices(parameter.enum) for name, parameter in parameters.items()}
         for document in (self.document, self.defaults):
             nodes = items(entries(document, "rules"), action)
             for index, node in enumerate(nodes):
                 if isinstance(node, Map):
-                    rules.append(self._rule(action, node, nodes.item_spot(index), parameters))
+                    rules.append(self._rule(action, node, nodes.item_spot(index), choices))
         return tuple(rules)
 
-    def _rule(self, action: str, node: Map, spot: Spot, parameters: Mapping[str, Parameter]) -> Rule:
+    def _rule(self, action: str, node: Map, spot: Spot, parameters: Mapping[str, Choices]) -> Rule:
         when = entries(node, "when")
         conditions = {
             name: self._named(name, entries(when, name), parameters) if name in NAMED else value
@@ -159,34 +159,19 @@ class ActionBuilder:
             self.report.add("PACK036", spot, f"unknown phrase '{name}'", expected=expected, meant=(name, self.phrases))
         return self.phrases.get(name, "")
 
-    def _named(self, section: str, conditions: Map, parameters: Mapping[str, Parameter]) -> Mapping[str, Any]:
+    def _named(self, section: str, conditions: Map, parameters: Mapping[str, Choices]) -> Mapping[str, Any]:
         """Conditions on facts or parameters: each name is declared, each value is one that it can have."""
+        facts = section == "facts"
+        known, code, what = (
+            (self.vocabulary.choices, "PACK034", "fact") if facts else (parameters, "PACK035", "parameter")
+        )
         for name, condition in conditions.items():
-            spot = conditions.key_spot(name)
-            if section == "facts":
-                if self.vocabulary.known_fact(name, spot):
-                    each_value(condition, conditions.value_spot(name), self._fact_check(name))
-            elif name not in parameters:
-                expected = listed(parameters)
-                message = f"unknown parameter '{name}'"
-                self.report.add("PACK035", spot, message, expected=expected, meant=(name, parameters))
-            else:
-                each_value(condition, conditions.value_spot(name), self._parameter_check(parameters[name]))
+            if name not in known:
+                self.vocabulary.unknown(code, what, name, known, conditions.key_spot(name))
+                continue
+            for value, spot in each_value(condition, conditions.value_spot(name)):
+                self.vocabulary.one_of(value, known[name], code, f"the {what} '{name}'", spot)
         return conditions
-
-    def _fact_check(self, name: str) -> Callable[[Any, Spot], None]:
-        return lambda value, spot: self.vocabulary.fact_value(name, value, spot)
-
-    def _parameter_check(self, parameter: Parameter) -> Callable[[Any, Spot], None]:
-        def check(value: Any, spot: Spot) -> None:
-            if isinstance(value, str | int) and not any(same(value, one) for one in parameter.enum):
-                texts = [one for one in parameter.enum if isinstance(one, str)]
-                meant = (value, texts) if isinstance(value, str) else None
-                expected = listed(shown(one) for one in parameter.enum)
-                message = f"the parameter '{parameter.name}' can't be {shown(value)}"
-                self.report.add("PACK035", spot, message, expected=expected, meant=meant)
-
-        return check
 
     def _unused_phrases(self, actions: Mapping[str, Action]) -> None:
         """A phrase that nothing is called by is a slip of the pen."""
@@ -204,14 +189,14 @@ class ActionBuilder:
         return {string(entries(then, "say"), "phrase") for then in thens}
 
 
-def each_value(condition: Any, spot: Spot, check: Callable[[Any, Spot], None]) -> None:
-    """Applies a check to every value that a condition names: a scalar, a list, or `const`, `enum` and `not`."""
+def each_value(condition: Any, spot: Spot) -> Iterator[tuple[Any, Spot]]:
+    """Every value that a condition names, and where: a scalar, a list's items, or those of `const`, `enum` and `not`."""
     if isinstance(condition, Map):
         for key, value in condition.items():
             if key in ("const", "enum", "not"):
-                each_value(value, condition.value_spot(key), check)
-    elif isinstance(condition, list):
+                yield from each_value(value, condition.value_spot(key))
+    elif isinstance(condition, Seq):
         for index, value in enumerate(condition):
-            each_value(value, condition.item_spot(index), check)  # type: ignore[attr-defined]
+            yield value, condition.item_spot(index)
     else:
-        check(condition, spot)
+        yield condition, spot

@@ -14,6 +14,8 @@ from engine.vocabulary import Vocabulary
 Kind = Literal["value", "wrong", "stall", "refusal", "waive"]
 # A ticket, and where it is written.
 Written = tuple[Ticket, Map, Spot]
+# A turn of these alone has no contradiction in it.
+_CONSISTENT = frozenset(("say", "value", "gives"))
 
 
 class TicketBuilder:
@@ -30,6 +32,8 @@ class TicketBuilder:
         tickets: dict[str, Ticket] = {}
         sound: list[Written] = []
         for index, node in enumerate(nodes):
+            if self.report.full:
+                break
             if not isinstance(node, Map):
                 continue
             spot, before = nodes.item_spot(index), self.report.count
@@ -45,12 +49,14 @@ class TicketBuilder:
 
     def ticket(self, node: Map, spot: Spot) -> Ticket:
         vocabulary = self.vocabulary
-        if "task" in node:
-            vocabulary.known_task(node["task"], node.value_spot("task"))
+        task = string(node, "task")
+        if "task" in node and task not in vocabulary.task_ids:
+            vocabulary.unknown("PACK032", "task", task, vocabulary.task_ids, node.value_spot("task"))
         category = node.get("category")
         declared = vocabulary.categories.get(category) if isinstance(category, str) else None
-        if category is not None and declared is None:
-            vocabulary.known_category(category, node.value_spot("category"))
+        if isinstance(category, str) and declared is None:
+            known_categories = vocabulary.categories
+            vocabulary.unknown("PACK031", "category", category, known_categories, node.value_spot("category"))
         required = vocabulary.names(node, "required") if "required" in node else (declared.requires if declared else ())
         optional = vocabulary.names(node, "optional") if "optional" in node else ()
         for name in optional:
@@ -62,7 +68,7 @@ class TicketBuilder:
         known = self.known(node) if "known" in node else {}
         return Ticket(
             id=string(node, "id"),
-            task=string(node, "task"),
+            task=task,
             category=declared.name if declared else None,
             messages=self.messages(node),
             required=required,
@@ -76,24 +82,27 @@ class TicketBuilder:
         )
 
     def people(self, node: Map) -> tuple[str, ...]:
-        person = node["person"]
-        if isinstance(person, str):
-            return (person,) if self.vocabulary.known_person(person, node.value_spot("person")) else ()
-        nodes = items(node, "person")
-        found: list[str] = []
-        for index, name in enumerate(nodes):
+        written = [(node["person"], node.value_spot("person"))]
+        if isinstance(node["person"], Seq):
+            written = [(name, node["person"].item_spot(index)) for index, name in enumerate(node["person"])]
+        found: dict[str, None] = {}
+        for name, spot in written:
             if name in found:
-                self.report.add("PACK040", nodes.item_spot(index), f"'{name}' is listed twice")
-            elif isinstance(name, str) and self.vocabulary.known_person(name, nodes.item_spot(index)):
-                found.append(name)
+                self.report.add("PACK040", spot, f"'{name}' is listed twice")
+            elif isinstance(name, str) and name not in self.vocabulary.people:
+                self.vocabulary.unknown("PACK033", "person", name, self.vocabulary.people, spot)
+            elif isinstance(name, str):
+                found[name] = None
         return tuple(found)
 
     def known(self, node: Map) -> dict[str, Text]:
         nodes = entries(node, "known")
         known = {}
         for name, value in nodes.items():
-            if self.vocabulary.known_field(name, nodes.key_spot(name)):
+            if name in self.vocabulary.fields:
                 known[name] = value if type(value) is str else self.vocabulary.text(value, nodes.value_spot(name))
+            else:
+                self.vocabulary.unknown_field(name, nodes.key_spot(name))
         return known
 
     def messages(self, node: Map) -> tuple[Message, ...]:
@@ -121,18 +130,18 @@ class TicketBuilder:
         if "answers" in node:
             nodes = entries(node, "answers")
             for name, script in nodes.items():
-                if self.vocabulary.known_field(name, nodes.key_spot(name)):
-                    answers[name] = self.script(
-                        name, script, nodes.value_spot(name) if type(script) is not str else None
-                    )
+                if name not in self.vocabulary.fields:
+                    self.vocabulary.unknown_field(name, nodes.key_spot(name))
+                elif type(script) is str:
+                    answers[name] = (_said(script, name),)
+                else:
+                    answers[name] = self.script(name, script, nodes.value_spot(name))
         for name, turns in self.drawn.items():
             if name not in answers:
                 answers[name] = (_said(known[name], name),) if name in known else turns
         return answers
 
-    def script(self, field: str, node: Any, spot: Spot | None) -> tuple[Turn, ...]:
-        if spot is None or isinstance(node, str):
-            return (_said(node, field),)
+    def script(self, field: str, node: Any, spot: Spot) -> tuple[Turn, ...]:
         if isinstance(node, Seq):
             return tuple(
                 _said(turn, field) if type(turn) is str else self.turn(field, turn, node.item_spot(index))
@@ -143,9 +152,8 @@ class TicketBuilder:
     def turn(self, field: str, node: Any, spot: Spot) -> Turn:
         if not isinstance(node, Map):
             return Turn(None, "stall")
-        if "template" in node:
-            return Turn(None, "stall")
-        self.contradictions(field, node, spot)
+        if not node.keys() <= _CONSISTENT:
+            self.contradictions(node)
         wrong = node.get("wrong") is True
         kind: Kind = "stall"
         gives: list[Given] = []
@@ -166,17 +174,21 @@ class TicketBuilder:
         return value if type(value) is str else self.vocabulary.text(value, node.value_spot(key))
 
     def given(self, field: str, node: Map) -> list[Given]:
-        nodes, wrong = entries(node, "gives"), items(node, "gives_wrong")
+        nodes = entries(node, "gives")
+        wrong = {name for name in items(node, "gives_wrong") if isinstance(name, str)}
         found = []
         for name in nodes:
             if name == field:
                 message = f"'{name}' is the field that is asked for; its value goes under `value`"
                 self.report.add("PACK046", nodes.key_spot(name), message)
-            elif self.vocabulary.known_field(name, nodes.key_spot(name)):
+            elif name not in self.vocabulary.fields:
+                self.vocabulary.unknown_field(name, nodes.key_spot(name))
+            else:
                 found.append(Given(name, self.inner(nodes, name), name in wrong))
         return found
 
-    def contradictions(self, field: str, node: Map, spot: Spot) -> None:
+    def contradictions(self, node: Map) -> None:
+        """Reports what can't stand in one turn together."""
         wrong, waive, refuse = (node.get(key) is True for key in ("wrong", "waive", "refuse"))
         add = self.report.add
         if waive and refuse:
@@ -195,8 +207,6 @@ class TicketBuilder:
             if isinstance(name, str) and name not in gives:
                 where = listed_wrong.item_spot(index)
                 add("PACK046", where, f"'{name}' is not among the fields that this turn gives", meant=(name, gives))
-            elif name in listed_wrong[:index]:
-                add("PACK040", listed_wrong.item_spot(index), f"'{name}' is listed twice")
 
 
 def _said(value: Text, field: str) -> Turn:

@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from engine.diagnostics import Report
 from engine.nodes import Map, Seq, Spot, entries, items
 from engine.pack import Text, Ticket
 from engine.template import Template
 from engine.values import ValueCheck
 from engine.vocabulary import Vocabulary
 
+# How many values may be made of one another, one after the other.
+MAX_CHAIN = 20
 # A text that may be answered, the words it may hold besides fields and facts, and where it is written.
 Said = tuple[Text, frozenset[str], Spot]
+Rights = Mapping[str, tuple[Text, str]]
 
 
 class TicketCheck:
-    """Checks tickets that are sound in themselves, one by one."""
+    """Checks tickets that are sound in themselves, one by one. `said` is what may be answered in any of them."""
 
-    def __init__(self, vocabulary: Vocabulary, values: ValueCheck, report: Report) -> None:
-        self.fields, self.people = vocabulary.fields, vocabulary.people
-        self.values, self.report = values, report
+    def __init__(self, vocabulary: Vocabulary, values: ValueCheck, said: Iterable[Said]) -> None:
+        self.fields, self.values, self.report = vocabulary.fields, values, vocabulary.report
+        # What is wrong with the value of a field, in the ticket that is being checked.
+        self.found: dict[str, str | None] = {}
+        # Fields without a sample that a text names: what a person says, and what may be answered.
+        self.in_person = {
+            person.name: frozenset().union(*(self._undrawn(_names(text)) for text in person.says))
+            for person in vocabulary.people.values()
+        }
+        self.in_answers: dict[str, Spot] = {}
+        for text, words, spot in said:
+            if isinstance(text, Template):
+                for name in sorted(self._undrawn((text.plain - words) | text.fields)):
+                    self.in_answers.setdefault(name, spot)
+
+    def _undrawn(self, names: frozenset[str]) -> frozenset[str]:
+        return frozenset(name for name in names if name in self.fields and self.fields[name].sample is None)
 
     def check(self, ticket: Ticket, node: Map, spot: Spot) -> None:
         """Reports what is wrong with a ticket, which is written in `node`."""
-        self._answerable(ticket, spot)
-        self._messages(ticket, items(node, "messages"))
-        self._known(ticket, entries(node, "known"))
-        self._answers(ticket, entries(node, "answers"))
+        rights = ticket.right_values()
+        self.found = {}
+        self._answerable(ticket, rights, spot)
+        self._messages(ticket, rights, items(node, "messages"))
+        self._known(ticket, rights, entries(node, "known"))
+        self._answers(ticket, rights, entries(node, "answers"))
         for person in ticket.people:
-            for text in self.people[person].says:
-                self._says(ticket, text, None, spot)
+            for name in sorted(self.in_person[person] - rights.keys()):
+                self.report.add("PACK043", spot, f"'{person}' says '{name}', but {_no_value(name)}")
+        for name in sorted(self.in_answers.keys() - rights.keys()):
+            message = f"this text names '{name}', but in ticket '{ticket.id}' {_no_value(name)}"
+            self.report.add("PACK043", self.in_answers.pop(name), message)
 
-    def _answerable(self, ticket: Ticket, spot: Spot) -> None:
+    def _answerable(self, ticket: Ticket, rights: Rights, spot: Spot) -> None:
         """Every required field has a way to become rightly known, or to be waived."""
         for name in ticket.required:
             turns = ticket.answers.get(name, ())
-            if ticket.right_value(name) is not None or any(turn.kind == "waive" for turn in turns):
+            if name in rights or any(turn.kind == "waive" for turn in turns):
                 continue
             if turns:
                 why = "but none of its answers gives a right value or waives it"
@@ -44,68 +65,68 @@ class TicketCheck:
                 why = "but the customer has no answer for it and the field has no sample"
             self.report.add("PACK042", spot, f"field '{name}' is required, {why}: the ticket can't be resolved")
 
-    def _messages(self, ticket: Ticket, nodes: Seq) -> None:
+    def _messages(self, ticket: Ticket, rights: Rights, nodes: Seq) -> None:
         for index, message in enumerate(ticket.messages):
             for name in message.known:
-                problem = self._problem(ticket, name, ())
+                problem = self._problem(rights, name)
                 if problem is not None:
                     self.report.add("PACK043", nodes.item_spot(index), f"this message states '{name}', but {problem}")
             if isinstance(message.text, Template):
-                self._says(ticket, message.text, None, nodes.item_spot(index))
+                self._says(rights, message.text, None, nodes.item_spot(index))
 
-    def _known(self, ticket: Ticket, nodes: Map) -> None:
+    def _known(self, ticket: Ticket, rights: Rights, nodes: Map) -> None:
         for name, text in ticket.known.items():
             if isinstance(text, Template):
-                self._says(ticket, text, name, nodes.value_spot(name))
+                self._says(rights, text, name, nodes.value_spot(name))
             elif self.values.problem(name, text) is not None:
                 self.values.report_problem(name, text, nodes.value_spot(name))
 
-    def _answers(self, ticket: Ticket, nodes: Map) -> None:
+    def _answers(self, ticket: Ticket, rights: Rights, nodes: Map) -> None:
         for field in nodes:
             for index, turn in enumerate(ticket.answers[field]):
                 if isinstance(turn.say, Template):
-                    self._says(ticket, turn.say, field, _turn_spot(nodes, field, index, None))
+                    self._says(rights, turn.say, field, _turn_spot(nodes, field, index, None))
                 for given in turn.gives:
                     if isinstance(given.value, Template):
-                        self._says(ticket, given.value, field, _turn_spot(nodes, field, index, given.field))
+                        self._says(rights, given.value, field, _turn_spot(nodes, field, index, given.field))
                     elif not given.wrong and self.values.problem(given.field, given.value) is not None:
                         where = _turn_spot(nodes, field, index, given.field)
                         self.values.report_problem(given.field, given.value, where)
 
-    def said_everywhere(self, said: Iterable[Said], tickets: Iterable[Ticket]) -> None:
-        """What may be answered in any ticket names only fields that have a right value in every ticket."""
-        for text, words, spot in said:
-            if not isinstance(text, Template):
-                continue
-            for name in sorted((text.plain - words | text.fields) & self.fields.keys()):
-                found = ((ticket.id, self._problem(ticket, name, ())) for ticket in tickets)
-                ticket_id, problem = next((pair for pair in found if pair[1] is not None), ("", None))
-                if problem is not None:
-                    message = f"this text names '{name}', but in ticket '{ticket_id}' {problem}"
-                    self.report.add("PACK043", spot, message)
-
-    def _says(self, ticket: Ticket, text: Text, own: str | None, spot: Spot) -> None:
+    def _says(self, rights: Rights, text: Text, own: str | None, spot: Spot) -> None:
         """Every field that a text names has a right value; in a field's own turns its sample does as well."""
-        for problem in self._unmade(ticket, text, own, ()):
+        for problem in self._unmade(rights, text, own):
             self.report.add("PACK043", spot, f"this text can't be made: {problem}")
 
-    def _unmade(self, ticket: Ticket, text: Text, own: str | None, above: tuple[str, ...]) -> Iterator[str]:
-        for name in sorted(text.names) if isinstance(text, Template) else ():
-            drawn = name == own and self.fields[name].sample is not None
-            if name in self.fields and not drawn:
-                problem = self._problem(ticket, name, above)
+    def _unmade(self, rights: Rights, text: Text, own: str | None, depth: int = 0) -> Iterator[str]:
+        for name in sorted(_names(text)):
+            if name in self.fields and not (name == own and self.fields[name].sample is not None):
+                problem = self._problem(rights, name, depth)
                 if problem is not None:
                     yield problem
 
-    def _problem(self, ticket: Ticket, name: str, above: tuple[str, ...]) -> str | None:
-        """Why a field has no right value in a ticket, or None where it has one. `above` are made of this one's."""
-        if name in above:
-            return f"the value of '{name}' is made of itself"
-        source = ticket.right_value(name)
-        if source is None:
-            return None if self.fields[name].sample is not None else f"'{name}' has no right value in this ticket"
-        text, under = source
-        return next(self._unmade(ticket, text, under, (*above, name)), None)
+    def _problem(self, rights: Rights, name: str, depth: int = 0) -> str | None:
+        """Why a field has no right value in a ticket, or None where it has one."""
+        if name not in rights:
+            return None if self.fields[name].sample is not None else _no_value(name)
+        text, under = rights[name]
+        if not isinstance(text, Template):
+            return None
+        if depth > MAX_CHAIN:
+            return f"'{name}' is made of other values, which are made of others, and so on"
+        if name not in self.found:
+            # Whoever comes here again before this is known goes round in a circle.
+            self.found[name] = f"the value of '{name}' is made of itself"
+            self.found[name] = next(self._unmade(rights, text, under, depth + 1), None)
+        return self.found[name]
+
+
+def _names(text: Text) -> frozenset[str]:
+    return text.names if isinstance(text, Template) else frozenset()
+
+
+def _no_value(name: str) -> str:
+    return f"'{name}' has no right value in this ticket"
 
 
 def _turn_spot(scripts: Map, field: str, index: int, given: str | None) -> Spot:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from engine.load import check_pack, load_pack, shipped_packs
 from rich.console import Console
 
 from engine import play as player
 from engine.case import make_case, pick_ticket
 from engine.diagnostics import Finding, PackError, as_json, nearest, render
 from engine.episode import Episode
+from engine.load import check_pack, load_pack, shipped_packs
 from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
@@ -47,7 +47,7 @@ def serve(packs: tuple[Path, ...], host: str, port: int, workers: int) -> None:
 def check(packs: tuple[Path, ...], as_data: bool) -> None:
     """Check PACKS: structure, names, solvability, and their own tests. Exits 1 where there are errors."""
     found: list[Finding] = []
-    for path in packs:
+    for path in map(_existing, packs):
         pack, findings = check_pack(path)
         found += findings
         if pack is not None:
@@ -103,12 +103,20 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
+def _existing(path: Path) -> Path:
+    """The path itself, or that of the shipped pack of this name."""
+    if path.exists():
+        return path
+    shipped = {name: folder for folder in shipped_packs() for name in (folder.name, folder.name.replace("_", "-"))}
+    if str(path) in shipped:
+        return shipped[str(path)]
+    close = nearest(str(path), shipped)
+    raise click.UsageError(f"There is no file or folder '{path}'." + (f" Did you mean '{close}'?" if close else ""))
+
+
 def _loaded(path: Path) -> Pack:
-    for shipped in shipped_packs():
-        if not path.exists() and str(path) in (shipped.name, shipped.name.replace("_", "-")):
-            path = shipped
     try:
-        return load_pack(path)
+        return load_pack(_existing(path))
     except PackError as error:
         click.echo(str(error), err=True)
         raise SystemExit(FINDINGS) from None

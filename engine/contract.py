@@ -14,7 +14,7 @@ from jsonschema.exceptions import SchemaError
 
 from engine.diagnostics import PackError, Report
 from engine.nodes import Map, Spot
-from engine.schema import check, read_schema
+from engine.schema import check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
 
 # Rewards are integers in ten-thousandths.
@@ -89,7 +89,7 @@ def _load(path: Path) -> Contract:
     file = open_file(path, budget, report)
     document = parse(file, budget, report) if file is not None else None
     if document is not None and not report:
-        check(document, Draft202012Validator(read_schema(_HERE / "contract.schema.json")), report)
+        check(document, validator_of(read_schema(_HERE / "contract.schema.json")), report)
         if not report:
             _check_sense(document, report)
     if document is None or report:

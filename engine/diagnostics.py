@@ -64,7 +64,9 @@ MAX_FINDINGS = 100
 # The widest piece of a source line that is shown.
 SHOWN = 100
 # How many candidates are looked at, and how many compared to the end: bounds the time spent on a hostile file.
-CONSIDERED, COMPARED = 2000, 40
+CONSIDERED, COMPARED = 1000, 20
+# From which share of common characters on a name is near.
+LIKE = 0.6
 
 
 class Place(NamedTuple):
@@ -120,6 +122,11 @@ class Report:
         return bool(self._found)
 
     @property
+    def full(self) -> bool:
+        """Whether there is more than can be listed, so that looking on is of no use."""
+        return self._left_out > 0
+
+    @property
     def count(self) -> int:
         """How many mistakes were reported so far."""
         return len(self._found) + self._left_out
@@ -145,7 +152,7 @@ class Report:
         """All findings, in the order of their places."""
         found = sorted(self._found, key=lambda finding: (finding.place, finding.code))
         if self._left_out:
-            found.append(Finding("PACK099", f"and {self._left_out} more", found[-1].place))
+            found.append(Finding("PACK099", f"and at least {self._left_out} more", found[-1].place))
         return tuple(found)
 
 
@@ -179,24 +186,31 @@ def as_json(finding: Finding) -> dict[str, Any]:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` was most likely meant to be, or None where nothing is close."""
-    lowered = name.casefold()
-    matcher = difflib.SequenceMatcher(b=lowered, autojunk=False)
-    rough: list[tuple[float, int, str, str]] = []
+    folded = name.casefold()
+    rough: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(islice(candidates, CONSIDERED)):
-        folded = candidate.casefold()
-        if folded == lowered:
+        if candidate.casefold() == folded:
             return candidate
-        matcher.set_seq1(folded)
-        if len(folded) <= 200 and matcher.real_quick_ratio() >= 0.6:
-            rough.append((-matcher.real_quick_ratio(), order, candidate, folded))
-    best: tuple[float, str | None] = (0.6, None)
-    if len(name) > 200:
-        return None
-    for _, _, candidate, folded in sorted(rough)[:COMPARED]:
-        matcher.set_seq1(folded)
-        if matcher.quick_ratio() >= best[0] and (ratio := matcher.ratio()) > best[0]:
-            best = (ratio, candidate)
-    return best[1]
+        shorter, longer = sorted((len(name), len(candidate)))
+        if shorter >= longer * (2 * LIKE - 1):
+            rough.append((-_ends(name, candidate), order, candidate))
+    best, closest = LIKE, None
+    for ends, _, candidate in sorted(rough)[:COMPARED]:
+        if max(len(name), len(candidate)) > 40:
+            ratio = -ends / max(len(name), len(candidate))
+        else:
+            ratio = difflib.SequenceMatcher(None, folded, candidate.casefold(), autojunk=False).ratio()
+        if ratio > best:
+            best, closest = ratio, candidate
+    return closest
+
+
+def _ends(left: str, right: str) -> int:
+    """How many characters two texts share at their beginning and their end."""
+    most = min(len(left), len(right))
+    start = next((index for index in range(most) if left[index] != right[index]), most)
+    end = next((index for index in range(most - start) if left[-1 - index] != right[-1 - index]), most - start)
+    return start + end
 
 
 def _excerpt(source: str, column: int) -> tuple[str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from engine.action import action_space, normalise
+from engine.action import action_space
 from engine.automaton import INVALID, State
 from engine.case import Case
 from engine.pack import REWARD_UNIT
@@ -19,11 +19,11 @@ class EpisodeOver(Exception):
     """A step was taken after the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step taken: the canonical action, what came of it, and the reward in ten-thousandths.
 
-    `asked` marks an action that asks for a field, valid or not; `classified` one that classifies.
+    `asked` marks an action that asks for a field, valid or not; `classified` is the classification that a valid one
+    that classifies led to.
     """
 
     action: Mapping[str, Any]
@@ -32,25 +32,21 @@ class Step:
     wasted: bool
     asked: bool
     classified: str | None
+    speaker: str
     text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """Immutable: `step` gives a new episode.
-
-    `history` is what the observation shows; `steps` what the trainer and the graders may know besides.
-    """
+    """Immutable: `step` gives a new episode."""
 
     case: Case
     state: State
     steps: tuple[Step, ...]
-    history: tuple[Mapping[str, Any], ...]
 
     @classmethod
     def start(cls, case: Case) -> Episode:
-        opening = {"role": "customer", "step": 0, "text": case.message}
-        return cls(case, case.automaton.initial, (), (opening,))
+        return cls(case, case.automaton.initial, ())
 
     def step(self, action: Mapping[str, Any]) -> Episode:
         """The episode after an action, in any form that `engine.action.normalise` understands.
@@ -60,21 +56,22 @@ class Episode:
         """
         if self.done:
             raise EpisodeOver(f"the episode ended after {len(self.steps)} steps ({self.end_reason})")
-        machine = self.case.automaton
-        canonical = normalise(action)
-        choice = action_space(self.case.pack).choice(canonical)
-        move = machine.transition(self.state, choice)
-        text = self.case.say(move)
-        declared = self.case.pack.actions.get(str(canonical.get("type")))
-        classified = move.state.classified if declared and declared.classifies and move.outcome != INVALID else None
-        asked = declared is not None and declared.asks is not None
-        taken = Step(canonical, move.outcome, move.reward, move.wasted, asked, classified, text)
-        number = len(self.steps) + 1
-        said = (
-            {"role": "agent", "step": number, "action": canonical},
-            {"role": move.speaker, "step": number, "text": text},
-        )
-        return Episode(self.case, move.state, (*self.steps, taken), (*self.history, *said))
+        case = self.case
+        canonical, meaning, asks, classifies = action_space(case.pack).understand(action)
+        move = case.automaton.transition(self.state, meaning)
+        classified = move.state.classified if classifies and move.outcome != INVALID else None
+        text = case.say(move)
+        step = Step(canonical, move.outcome, move.reward, move.wasted, asks, classified, move.speaker, text)
+        return Episode(case, move.state, (*self.steps, step))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The opening message, then for each step what the agent did and what was said; made anew at each call."""
+        items: list[dict[str, Any]] = [{"role": "customer", "step": 0, "text": self.case.message}]
+        for number, step in enumerate(self.steps, 1):
+            items.append({"role": "agent", "step": number, "action": dict(step.action)})
+            items.append({"role": step.speaker, "step": number, "text": step.text})
+        return items
 
     @property
     def actions(self) -> tuple[Mapping[str, Any], ...]:
@@ -89,7 +86,7 @@ class Episode:
         return {
             "ticket_id": self.case.ticket.id,
             "customer_message": self.case.message,
-            "history": list(self.history),
+            "history": self.history,
             "known_info": {name: value(source) for name, source in view.known},
             "required": list(view.required),
             "missing_required": list(view.missing),

@@ -24,7 +24,7 @@ def default_instructions(
         lines.append(f"- {action.name}({names}): {action.description}")
     lines += ["", "Fields:", *(f"- {field.name}: {field.description}" for field in fields)]
     playbook = [
-        f"- {category.name}: {category.description} Needs: {', '.join(category.requires) or 'nothing'}."
+        f"- {category.name} (needs {', '.join(category.requires) or 'nothing'}): {category.description}"
         for category in categories
     ]
     if playbook:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from jsonschema import Draft202012Validator
-
 from engine.build import build, pack_validator
-from engine.case import make_case
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report
-from engine.episode import Episode
 from engine.nodes import Map, Seq, Spot
+from engine.openings import opening_findings
 from engine.pack import Pack
 from engine.schema import check
 from engine.solve import ticket_findings
@@ -55,7 +51,7 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
     pack = build(document, contract, report, wrong) if whole else None
     if pack is None:
         return None, report.findings()
-    findings = (*ticket_findings(pack), *_observation_findings(pack, contract))
+    findings = (*ticket_findings(pack), *opening_findings(pack, contract.observation_space))
     errors = any(finding.severity == "error" for finding in findings)
     return None if errors else pack, findings
 
@@ -111,15 +107,3 @@ def merge(into: Map, other: Map, report: Report) -> None:
 
 def _twice(name: str, first: Spot, again: Spot, report: Report) -> None:
     report.add("PACK005", again, f"'{name}' is given twice (first at {first.place})")
-
-
-def _observation_findings(pack: Pack, contract: Contract) -> Iterator[Finding]:
-    """Each ticket's first observation is what the contract promises, whichever message opens it."""
-    validator = Draft202012Validator(contract.observation_space)
-    for ticket in pack.tickets.values():
-        observation = Episode.start(make_case(pack, ticket.id, 0)).observation
-        error = next(validator.iter_errors(observation), None)
-        if error is not None:
-            where = ".".join(str(step) for step in error.absolute_path) or "the whole"
-            message = f"ticket '{ticket.id}': the first observation breaks the contract at {where}: {error.message}"
-            yield Finding("PACK063", message, ticket.place)

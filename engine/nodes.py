@@ -79,14 +79,14 @@ class Spot(NamedTuple):
 class Map(dict[str, Any]):
     """A mapping. `marks` holds a key's mark and its value's, in turn."""
 
-    __slots__ = ("file", "files", "mark", "marks")
+    __slots__ = ("_index", "file", "files", "mark", "marks")
 
     def __init__(self, file: File, mark: int) -> None:
-        super().__init__()
         self.file, self.mark = file, mark
         self.marks: list[int] = []
         # Where entries come from several files: one for each.
         self.files: list[File] | None = None
+        self._index: dict[str, int] | None = None
 
     @property
     def spot(self) -> Spot:
@@ -99,7 +99,9 @@ class Map(dict[str, Any]):
         return self._entry(key, 1)
 
     def _entry(self, key: str, which: int) -> Spot:
-        index = list(self).index(key)
+        if self._index is None or len(self._index) != len(self):
+            self._index = {name: number for number, name in enumerate(self)}
+        index = self._index[key]
         return Spot(self.files[index] if self.files else self.file, self.marks[2 * index + which])
 
     def add(self, key: str, value: Any, key_spot: Spot, value_spot: Spot) -> None:
@@ -116,7 +118,6 @@ class Seq(list[Any]):
     __slots__ = ("file", "files", "mark", "marks")
 
     def __init__(self, file: File, mark: int) -> None:
-        super().__init__()
         self.file, self.mark = file, mark
         self.marks: list[int] = []
         self.files: list[File] | None = None

@@ -104,19 +104,18 @@ class Ticket:
     people: tuple[str, ...]
     place: Place = field(compare=False)
 
-    def right_value(self, name: str) -> tuple[Text, str] | None:
-        """Where a field's right value is written, and under which field; None where only a sample can tell.
-
-        The known value, else the last right one of its own script, else what another field's turn gives.
-        """
-        if name in self.known:
-            return self.known[name], name
-        for under in (name, *(other for other in self.answers if other != name)):
-            for turn in reversed(self.answers.get(under, ())):
-                for given in turn.gives:
-                    if given.field == name and not given.wrong:
-                        return given.value, under
-        return None
+    def right_values(self) -> dict[str, tuple[Text, str]]:
+        """Where each field's right value is written, and under which field: what is known, else the last right value
+        of its own script, else the last one that the first other script gives. A field with none is left out."""
+        own: dict[str, tuple[Text, str]] = {}
+        others: dict[str, tuple[Text, str]] = {}
+        for under, turns in self.answers.items():
+            for given in (given for turn in turns for given in turn.gives if not given.wrong):
+                if given.field == under:
+                    own[under] = (given.value, under)
+                elif others.get(given.field, ("", under))[1] == under:
+                    others[given.field] = (given.value, under)
+        return others | own | {name: (text, name) for name, text in self.known.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,6 @@ def _equal(expected: Any, got: Any) -> bool:
     """Numbers by value (0 and 0.0 are one number); all else with its type."""
     if isinstance(expected, int | float) and isinstance(got, int | float):
         return isinstance(expected, bool) == isinstance(got, bool) and expected == got
-    if isinstance(expected, Mapping) or isinstance(expected, list):
+    if isinstance(expected, Mapping | list):
         return bool(expected == got)
     return same(expected, got)

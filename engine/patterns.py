@@ -56,7 +56,7 @@ def _sequence(parts: list[Any], length: int) -> int:
 
 
 def _part(part: Any, following: Any, length: int) -> int:
-    kind, value = part
+    kind, value = part[0], part[1]
     if kind in _SINGLE:
         return 1
     if kind is op.SUBPATTERN:

@@ -18,7 +18,9 @@ QUIT = ("quit", "exit", "q")
 def play(episode: Episode, console: Console, ask: Callable[[str], str]) -> Episode:
     """Plays to the end, or until the input ends. Returns the episode as it then stands."""
     pack, case = episode.case.pack, episode.case
-    console.print(f"[bold]{escape(pack.name)}[/] {escape(pack.version)}, ticket {escape(case.ticket.id)}, seed {case.seed}")
+    console.print(
+        f"[bold]{escape(pack.name)}[/] {escape(pack.version)}, ticket {escape(case.ticket.id)}, seed {case.seed}"
+    )
     console.print(f"{escape(case.automaton.task.description)}. {pack.max_steps} steps at the most.\n")
     console.print(f"[cyan]customer:[/] {escape(case.message)}\n")
     _show_state(episode, console)
@@ -66,16 +68,22 @@ def _words(choice: Choice) -> str:
 
 def _show_choices(choices: Sequence[Choice], console: Console) -> None:
     console.print("Actions, by number or in words ('?' lists them again, 'quit' stops):")
+    by_type: dict[str, list[str]] = {}
     for number, choice in enumerate(choices, 1):
-        console.print(f"  {number:>3}  {escape(_words(choice))}")
+        words = " ".join(str(value) for _, value in choice.parameters)
+        by_type.setdefault(choice.type, []).append(f"[bold]{number}[/] {escape(words)}".rstrip())
+    for name, options in by_type.items():
+        console.print(f"  {escape(name)}: {', '.join(options)}")
     console.print()
 
 
 def _show_state(episode: Episode, console: Console) -> None:
     seen = episode.observation
     known = ", ".join(f"{name} = {value}" for name, value in seen["known_info"].items())
-    console.print(f"  known: {escape(known) or 'nothing'}")
-    console.print(f"  missing: {escape(', '.join(seen['missing_required'])) or 'nothing that is visible'}\n")
+    missing = ", ".join(seen["missing_required"])
+    console.print(
+        f"  [dim]known: {escape(known) or 'nothing'}; missing: {escape(missing) or 'nothing that shows'}[/]\n"
+    )
 
 
 def _show_step(episode: Episode, console: Console) -> None:

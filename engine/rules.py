@@ -56,6 +56,11 @@ def _named_test(expected: Mapping[str, Any]) -> Test:
     return lambda values: all(name in values and test(values[name]) for name, test in tests)
 
 
+def facts_test(rule: Rule) -> Test:
+    """What a rule asks of the pack's own facts, whatever else it asks."""
+    return _named_test(rule.when.get("facts", {}))
+
+
 def _rule_test(rule: Rule) -> Callable[[Situation], bool]:
     tests = tuple(
         (name, _named_test(expected) if name in NAMED else _value_test(expected))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
 
 from engine.diagnostics import Report
 from engine.nodes import Map, NotJson, Seq, Spot, reading
 
-# How many errors are looked at in one document; far more than are listed.
-_LOOKED_AT = 1000
 _TYPES = {
     "string": "a text",
     "object": "a mapping",
@@ -26,6 +26,63 @@ _TYPES = {
 }
 
 Path_ = tuple[str | int, ...]
+
+# Keywords that have nothing to say about a text, and `type`.
+_NOT_FOR_TEXT = frozenset(
+    "additionalProperties default description items maxItems maxProperties minItems minProperties properties required "
+    "title type".split()
+)
+
+Errors = Iterator[ValidationError]
+
+
+def _descend(validator: Any, instance: Any, schema: Any, path: str | int) -> Errors:
+    """As jsonschema descends, but past texts under schemas that allow every text: most of a pack is such texts."""
+    if type(instance) is str and schema is not False:
+        types = schema.get("type", ())
+        if (types == "string" or "string" in types) and schema.keys() <= _NOT_FOR_TEXT:
+            return iter(())
+    descended: Errors = validator.descend(instance, schema, path=path)
+    return descended
+
+
+def _properties(validator: Any, properties: Mapping[str, Any], instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for name, value in instance.items():
+            if name in properties:
+                yield from _descend(validator, value, properties[name], name)
+
+
+def _additional(validator: Any, additional: Any, instance: Any, schema: Any) -> Errors:
+    """In the order written, where jsonschema goes by a set."""
+    if not isinstance(instance, dict):
+        return
+    declared = schema.get("properties", {})
+    if additional is False:
+        if not instance.keys() <= declared.keys():
+            yield ValidationError("unknown keys")
+        return
+    for name, value in instance.items():
+        if name not in declared:
+            yield from _descend(validator, value, additional, name)
+
+
+def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, list):
+        for index, value in enumerate(instance):
+            yield from _descend(validator, value, items, index)
+
+
+# Draft 2020-12 for schemas without patternProperties and prefixItems, which ours don't use.
+_extend: Any = extend
+_Validator = _extend(
+    Draft202012Validator, {"properties": _properties, "additionalProperties": _additional, "items": _items}
+)
+
+
+def validator_of(schema: Mapping[str, Any]) -> Validator:
+    validator: Validator = _Validator(schema)
+    return validator
 
 
 def read_schema(path: Path) -> dict[str, Any]:
@@ -59,13 +116,15 @@ def locate(root: Map, path: Iterable[str | int]) -> tuple[Any, Spot]:
     return value, spot
 
 
-def check(root: Map, validator: Draft202012Validator, report: Report) -> set[Path_]:
+def check(root: Map, validator: Validator, report: Report) -> set[Path_]:
     """Reports where `root` isn't valid. A value that would have been text in quotes is put right.
 
     Returns the first two steps of the paths to everything that is still wrong.
     """
     wrong: set[Path_] = set()
-    for error in islice(validator.iter_errors(root), _LOOKED_AT):
+    for error in validator.iter_errors(root):
+        if report.full:
+            break
         path = tuple(error.absolute_path)
         value, spot = locate(root, path)
         if error.validator == "type" and "string" in _listed(error.validator_value) and spot.raw is not None:
@@ -106,6 +165,8 @@ def _unknown(error: ValidationError, value: Any, spot: Spot, report: Report) -> 
         spot.excuse()
         return
     for key in value:
+        if report.full:
+            return
         if key not in known:
             message = f"unknown key '{key}'"
             if not known:

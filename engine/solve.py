@@ -18,22 +18,25 @@ from typing import NamedTuple
 
 from engine.action import Choice, action_space
 from engine.automaton import Automaton, Slot, State, automaton
-from engine.diagnostics import Finding
-from engine.pack import REWARD_UNIT, Pack, Ticket
+from engine.diagnostics import Finding, Severity
+from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket
+from engine.rules import facts_test
 
 # How many states a search may open before a ticket counts as not proved.
 BUDGET = 20_000
+# How many combinations of the pack's own facts are looked at for a bound on the steps to the goal.
+FACTS = 4_096
 # How far past max_steps a search looks, to say how many steps a ticket would need.
 BEYOND = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """`best` is V*(start) in ten-thousandths. `fewest_steps` is None where the ticket can't be resolved."""
+    """`best` is V*(start) in ten-thousandths; `resolved` tells whether an episode that returns it ends at the goal."""
 
     best: int
     optimal_steps: int
-    fewest_steps: int | None
+    resolved: bool
 
 
 class _Node(NamedTuple):
@@ -81,7 +84,9 @@ class _Symmetry:
         for group in self._shared:
             for index, slot in zip(group, sorted(slots[index] for index in group), strict=True):
                 slots[index] = slot
-        absolute = (slot._replace(source=slot.source + self._base(i)) if slot.source else slot for i, slot in enumerate(slots))
+        absolute = (
+            slot._replace(source=slot.source + self._base(i)) if slot.source else slot for i, slot in enumerate(slots)
+        )
         return state._replace(slots=tuple(absolute), chosen=None)
 
     def local(self, slot: Slot, index: int) -> Slot:
@@ -118,6 +123,9 @@ class _Bounds:
         self._related = related
         self._required = [machine.index[name] for name in machine.ticket.required]
         self._asks = [self._asks_left(index) for index in range(len(machine.scripts))]
+        self._fact_steps = _fact_steps(machine)
+        effects = [rule.then for action in machine.pack.actions.values() for rule in action.rules]
+        self._apart = all(then.learn + then.classify + bool(then.set) + then.resolve <= 1 for then in effects)
 
     def _asks_left(self, index: int) -> tuple[int, ...]:
         """For each turn of a script, the asks up to the next turn that settles its own field."""
@@ -129,14 +137,14 @@ class _Bounds:
         ]
         return tuple(min((end - at for end in settles if end >= at), default=0) + 1 for at in range(len(moves)))
 
-    def _can_classify(self, state: State) -> bool:
-        return state.classified == "none" and not state.asked
+    def _pays_to_classify(self, state: State) -> bool:
+        return state.classified == "none" and not state.asked and self._machine.pack.rewards.classification > 0
 
     def greatest_return(self, state: State, total: int) -> int:
         machine = self._machine
         if state.resolved:
             return total
-        earned = state.earned or machine.ticket.category is None or self._can_classify(state)
+        earned = state.earned or machine.ticket.category is None or self._pays_to_classify(state)
         lost = 0 if earned else machine.pack.rewards.classification
         return total + machine.goal_reward + machine.greatest_progress - machine.progress(state) - lost
 
@@ -150,8 +158,44 @@ class _Bounds:
             for index in open_slots
             if index not in self._related and self._asks[index]
         )
-        related = any(index in self._related for index in open_slots)
-        return asks + related + (classify and self._can_classify(state)) + 1
+        asks += any(index in self._related for index in open_slots)
+        facts = self._fact_steps.get(state.facts, 0)
+        classifying = int(classify and self._pays_to_classify(state))
+        # Where one rule does several of these things, one step may count for several.
+        return asks + facts + classifying + 1 if self._apart else max(asks, facts, classifying, 1)
+
+
+def _fact_steps(machine: Automaton) -> dict[tuple[Scalar, ...], int]:
+    """The fewest steps that only set facts, from each combination of facts to the goal; whatever else rules ask.
+
+    Empty, which bounds nothing, where there is no goal or there are too many combinations.
+    """
+    rules = [rule for action in machine.pack.actions.values() for rule in action.rules if rule.then.set]
+    if not machine.ticket.goal:
+        return {}
+    names = tuple(machine.pack.facts)
+    moves = [(facts_test(rule), rule.then.set) for rule in rules]
+    before: dict[tuple[Scalar, ...], list[tuple[Scalar, ...]]] = {machine.initial.facts: []}
+    queue = [machine.initial.facts]
+    for facts in queue:
+        values = dict(zip(names, facts, strict=True))
+        for test, changes in moves:
+            after = tuple(changes.get(name, values[name]) for name in names)
+            if test(values):
+                if after not in before:
+                    before[after] = []
+                    queue.append(after)
+                before[after].append(facts)
+        if len(before) > FACTS:
+            return {}
+    steps = {facts: 0 for facts in before if machine.goal_met(facts)}
+    reached = list(steps)
+    for facts in reached:
+        for earlier in before[facts]:
+            if earlier not in steps:
+                steps[earlier] = steps[facts] + 1
+                reached.append(earlier)
+    return steps
 
 
 def _search(machine: Automaton, horizon: int, goal_only: bool) -> tuple[int, State, int] | None:
@@ -182,7 +226,7 @@ def _search(machine: Automaton, horizon: int, goal_only: bool) -> tuple[int, Sta
         if len(opened) > BUDGET:
             return None
         for choice in symmetry.distinct(current.state):
-            move = machine.transition(current.state, choice)
+            move = machine.apply(current.state, choice)
             after = symmetry.canonical(move.state)
             if (after, depth + 1) not in opened:
                 heapq.heappush(queue, node(after, current.total + move.reward, depth + 1))
@@ -191,16 +235,16 @@ def _search(machine: Automaton, horizon: int, goal_only: bool) -> tuple[int, Sta
 
 @lru_cache(maxsize=8192)
 def solve(machine: Automaton) -> Solution | None:
-    """V* from the start, the steps that it takes and the fewest steps to the goal; None where the budget ran out."""
-    horizon = machine.pack.max_steps
-    best = _search(machine, horizon, goal_only=False)
-    if best is None:
-        return None
-    total, state, steps = best
-    shortest = _search(machine, horizon, goal_only=True)
-    if shortest is None:
-        return None
-    return Solution(total, steps, shortest[2] if shortest[1].resolved else None)
+    """V* from the start and the fewest steps that return it; None where the budget ran out."""
+    found = _search(machine, machine.pack.max_steps, goal_only=False)
+    return Solution(found[0], found[2], found[1].resolved) if found else None
+
+
+@lru_cache(maxsize=8192)
+def fewest_steps(machine: Automaton) -> int | None:
+    """The steps of the shortest episode that resolves the ticket, whatever it returns; None where none was found."""
+    found = _search(machine, machine.pack.max_steps, goal_only=True)
+    return found[2] if found and found[1].resolved else None
 
 
 def variants(pack: Pack, ticket: Ticket) -> tuple[Automaton, ...]:
@@ -231,7 +275,7 @@ def ticket_findings(pack: Pack) -> Iterator[Finding]:
             verdict = solved[shape]
             if verdict is not None:
                 code, message, expected = verdict
-                severity = "warning" if code == "PACK062" else "error"
+                severity: Severity = "warning" if code == "PACK062" else "error"
                 yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, severity, expected)
                 break
 
@@ -241,12 +285,12 @@ def _verdict(machine: Automaton) -> tuple[str, str, str] | None:
     solution, most = solve(machine), machine.pack.max_steps
     if solution is None:
         return "PACK062", f"is not proved: more than {BUDGET} states", "a ticket with fewer fields or shorter scripts"
-    if solution.best == machine.pack.rewards.maximum and solution.fewest_steps is not None:
+    if solution.best == machine.pack.rewards.maximum and solution.resolved:
         return None
     longer = _search(machine, most + BEYOND, goal_only=False)
     enough = longer is not None and longer[1].resolved and longer[0] == machine.pack.rewards.maximum
     expected = f"max_steps of at least {longer[2]}" if longer and enough else "answers and rules that lead to the goal"
-    if solution.fewest_steps is None:
+    if fewest_steps(machine) is None:
         return "PACK060", f"can't be resolved in {most} steps", expected
     best, maximum = solution.best / REWARD_UNIT, machine.pack.rewards.maximum / REWARD_UNIT
     return "PACK061", f"has a best possible return of {best}, not {maximum}", expected

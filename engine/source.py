@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import yaml
 from yaml import events
@@ -116,9 +116,11 @@ class _Frame:
     node: Map | Seq
     anchor: str | None
     flow: bool
-    size: int = 1
+    # How many values stand inside its values.
+    inner: int = 0
     key: str | None = None
     key_mark: int = 0
+    # The key can't be used: its value is read and left out.
     skip: bool = False
 
 
@@ -159,53 +161,85 @@ class _Builder:
         self.anchors: dict[str, tuple[Any, int, str | None]] = {}
         # Anchors on texts that no alias has named yet: most often a text that begins with '&'.
         self.idle: dict[str, int] = {}
-        self.root: Any = None
+        # Whether there is any comment that may cut a text short.
+        self.comments = " #" in file.text or "\t#" in file.text
         self.lost_text = False
 
     def document(self) -> Any:
-        documents = 0
-        handlers: dict[type, Callable[[Any], None]] = {
-            events.ScalarEvent: self.scalar,
-            events.MappingStartEvent: self.start,
-            events.SequenceStartEvent: self.start,
-            events.MappingEndEvent: self.end,
-            events.SequenceEndEvent: self.end,
-            events.AliasEvent: self.alias,
-        }
-        while (event := self.parser.get_event()) is not None:
-            handler = handlers.get(type(event))
-            if handler is not None:
-                handler(event)
-            elif isinstance(event, events.DocumentStartEvent):
+        """The value that the whole file holds. This loop runs for every value of a pack, so it is written out."""
+        next_event: Callable[[], Any] = self.parser.get_event
+        stack, root, documents = self.stack, None, 0
+        while (event := next_event()) is not None:
+            kind, raw = type(event), None
+            if kind is events.ScalarEvent:
+                start = event.start_mark
+                mark = start.line << 24 | start.column
+                value: Any = event.value
+                if not event.implicit[0] or value[:1] in _RESOLVERS or self.comments or event.anchor is not None:
+                    value, raw = self.scalar(event, mark)
+            elif kind is events.MappingStartEvent or kind is events.SequenceStartEvent:
+                self.start(event)
+                continue
+            elif kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
+                value = self.end()
+                mark = value.mark
+            elif kind is events.AliasEvent:
+                value, mark, raw = self.alias(event)
+            elif kind is events.DocumentStartEvent:
                 documents += 1
                 if documents == 2:
-                    mark = _mark(event.start_mark)
-                    self.stop("PACK006", mark, "a second document starts here; a pack is one document")
+                    self.stop(
+                        "PACK006", _mark(event.start_mark), "a second document starts here; a pack is one document"
+                    )
+                continue
+            else:
+                continue
+            self.budget.nodes -= 1
+            if self.budget.nodes < 0:
+                self.stop("PACK012", mark, f"the pack is too large: {MAX_NODES:,} values are the most")
+            if not stack:
+                root = value
+                continue
+            frame = stack[-1]
+            node = frame.node
+            if type(node) is Seq:
+                node.append(value)
+                node.marks.append(mark)
+            elif frame.key is None:
+                frame.key, frame.key_mark, frame.skip = value, mark, False
+                if type(value) is not str or value in node or value == "<<":
+                    self.odd_key(frame, value, mark, raw)
+            else:
+                if not frame.skip:
+                    node[frame.key] = value  # type: ignore[call-overload]
+                    node.marks += (frame.key_mark, mark)
+                frame.key = None
         for name, mark in self.idle.items():
             self.finding("PACK011", mark, f"nothing uses the anchor '&{name}'; if it is part of the text, quote it")
-        return self.root
+        return root
 
     def finding(self, code: str, mark: int, message: str) -> None:
         """Reports a mistake, once: what the schema says about the same place is left out."""
         spot = Spot(self.file, mark)
         self.report.add(code, spot, message)
         spot.excuse()
+        if self.report.full:
+            raise _Stop
 
-    def stop(self, code: str, mark: int, message: str) -> None:
+    def stop(self, code: str, mark: int, message: str) -> NoReturn:
         self.finding(code, mark, message)
         raise _Stop
 
-    def scalar(self, event: Any) -> None:
-        mark = _mark(event.start_mark)
+    def scalar(self, event: Any, mark: int) -> tuple[Any, str | None]:
+        """What a scalar stands for, and its text where that isn't text."""
         text = event.value
         value: Any = text
         raw: str | None = None
         if event.tag is not None:
             self.tag(event.tag, mark)
         elif event.implicit[0]:
-            if text[:1] in _RESOLVERS:
-                value = resolve(text)
-            comment = _COMMENT.match(self.file.text, event.end_mark.index)
+            value = resolve(text)
+            comment = _COMMENT.match(self.file.text, event.end_mark.index) if self.comments else None
             if comment is not None and self.cuts(event, comment, mark):
                 value = text
             if value is not text:
@@ -213,9 +247,9 @@ class _Builder:
         if event.anchor is not None:
             self.anchors[event.anchor] = (value, 1, raw)
             self.idle[event.anchor] = mark
-        self.put(value, mark, 1, raw)
+        return value, raw
 
-    def start(self, event: events.MappingStartEvent | events.SequenceStartEvent) -> None:
+    def start(self, event: Any) -> None:
         mark = _mark(event.start_mark)
         if event.tag is not None:
             self.tag(event.tag, mark)
@@ -226,19 +260,21 @@ class _Builder:
             self.anchors[event.anchor] = (_Open, 0, None)
         self.stack.append(_Frame(node, event.anchor, bool(event.flow_style)))
 
-    def end(self, event: events.MappingEndEvent | events.SequenceEndEvent) -> None:
+    def end(self) -> Map | Seq:
         frame = self.stack.pop()
+        size = 1 + len(frame.node.marks) + frame.inner
         if frame.anchor is not None:
-            self.anchors[frame.anchor] = (frame.node, frame.size, None)
-        self.put(frame.node, frame.node.mark, frame.size, None)
+            self.anchors[frame.anchor] = (frame.node, size, None)
+        if self.stack:
+            self.stack[-1].inner += size - 1
+        return frame.node
 
-    def alias(self, event: events.AliasEvent) -> None:
+    def alias(self, event: Any) -> tuple[Any, int, str | None]:
         mark = _mark(event.start_mark)
         name = event.anchor
         if name not in self.anchors:
             self.finding("PACK011", mark, f"'*' starts an alias, and nothing is named '&{name}'; quote the text")
-            self.put(f"*{name}", mark, 1, None)
-            return
+            return f"*{name}", mark, None
         value, size, raw = self.anchors[name]
         self.idle.pop(name, None)
         if value is _Open:
@@ -248,53 +284,31 @@ class _Builder:
         self.budget.nodes -= size - 1
         if self.budget.nodes < 0:
             self.stop("PACK012", mark, f"too many aliases: they come to more than {MAX_NODES:,} values")
-        self.put(value, mark, size, raw)
+        if self.stack:
+            self.stack[-1].inner += size - 1
+        return value, mark, raw
 
-    def put(self, value: Any, mark: int, size: int, raw: str | None) -> None:
-        """Puts a finished value where it belongs: into the list or mapping that is open."""
-        self.budget.nodes -= 1
-        if self.budget.nodes < 0:
-            self.stop("PACK012", mark, f"the pack is too large: {MAX_NODES:,} values are the most")
-        if not self.stack:
-            self.root = value
-            return
-        frame = self.stack[-1]
-        frame.size += size
-        node = frame.node
-        if isinstance(node, Seq):
-            node.append(value)
-            node.marks.append(mark)
-        elif frame.key is None:
-            self.key(frame, node, value, mark, raw)
-        else:
-            if not frame.skip:
-                node[frame.key] = value
-                node.marks += (frame.key_mark, mark)
-            frame.key = None
-
-    def key(self, frame: _Frame, node: Map, value: Any, mark: int, raw: str | None) -> None:
-        """Takes note of a mapping's key. The value of one that can't be used is read, and left out."""
-        frame.key_mark, frame.skip = mark, False
-        spot = Spot(self.file, mark)
+    def odd_key(self, frame: _Frame, value: Any, mark: int, raw: str | None) -> None:
+        """A key that isn't text, that was given before, or that may be a merge key: reports what is wrong with it."""
+        node, spot = frame.node, Spot(self.file, mark)
         if raw is not None:
             self.finding("PACK009", mark, f"a key must be text: {reading(value, raw)}; quote it")
-            value = raw
+            frame.key = value = raw
         elif type(value) is not str:
             braces = spot.starts("{") and node.spot.starts("{{")
             what = "braces start a mapping; quote a text that begins with '{'" if braces else "a key must be text"
+            frame.key, frame.skip = "", True
             self.finding("PACK009", node.mark, what)
-            value, frame.skip = "", True
         elif value == "<<" and spot.starts("<<"):
-            self.finding("PACK008", mark, "packs don't allow merge keys ('<<'); write the keys out")
             # What the merged keys would have brought is missing, here or further out.
             for outer in self.stack:
                 outer.node.spot.excuse()
             frame.skip = True
-        if value in node and not frame.skip:
+            self.finding("PACK008", mark, "packs don't allow merge keys ('<<'); write the keys out")
+        if isinstance(node, Map) and value in node and not frame.skip:
+            frame.skip = True
             first = node.key_spot(value).place.line
             self.finding("PACK005", mark, f"'{value}' is given twice (first at line {first})")
-            frame.skip = True
-        frame.key = value
 
     def tag(self, tag: str, mark: int) -> None:
         self.finding("PACK007", mark, f"packs don't allow tags, and this is one ('{tag}'); if it is text, quote it")

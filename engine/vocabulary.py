@@ -9,8 +9,18 @@ from engine.contract import Contract
 from engine.diagnostics import Report
 from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Category, Fact, Field, Person, Scalar, Text
-from engine.rules import same
 from engine.template import Template, TemplateError, compile_template
+
+
+class Choices:
+    """The values that something can have. They are told apart by type as well: true is not 1."""
+
+    def __init__(self, values: tuple[Scalar, ...]) -> None:
+        self.values = values
+        self._keys = frozenset((type(value), value) for value in values)
+
+    def __contains__(self, value: Scalar) -> bool:
+        return (type(value), value) in self._keys
 
 
 class Vocabulary:
@@ -24,6 +34,8 @@ class Vocabulary:
         if document.get("pack") == contract.name:
             self._add_contract_fields(entries(document, "fields"), tuple(contract_fields))
         self.facts: dict[str, Fact] = {}
+        # The values of each fact.
+        self.choices: dict[str, Choices] = {}
         self._add_facts(entries(document, "facts"))
         self.categories = {
             name: Category(name, string(node, "description", name), self.names(node, "requires"))
@@ -61,17 +73,14 @@ class Vocabulary:
             spot = nodes.key_spot(name)
             if name in self.fields:
                 self.report.add("PACK041", spot, f"'{name}' is a field already; a fact needs a name of its own")
-            for index, value in enumerate(values):
-                if any(same(value, earlier) for earlier in values[:index]):
-                    self.report.add(
-                        "PACK040", items(node, "values").item_spot(index), f"{shown(value)} is listed twice"
-                    )
+            self.distinct(values, items(node, "values"))
             if len({type(value) for value in values}) > 1:
                 self.report.add(
                     "PACK034", spot, f"the values of '{name}' are of more than one type; quote those that are texts"
                 )
             initial = scalar(node.get("initial", values[0] if values else ""))
             self.facts[name] = Fact(name, values, initial)
+            self.choices[name] = Choices(values)
             if "initial" in node and values:
                 self.fact_value(name, initial, node.value_spot("initial"))
 
@@ -81,26 +90,20 @@ class Vocabulary:
         texts = tuple(self.text(text, says.item_spot(index)) for index, text in enumerate(says))
         return Person(name, string(node, "description", name), stalls if isinstance(stalls, int) else 0, texts)
 
-    def known_field(self, name: Any, spot: Spot, what: str = "field") -> bool:
-        return self._known(name, self.fields, "PACK030", what, spot)
+    def unknown_field(self, name: str, spot: Spot) -> None:
+        self.unknown("PACK030", "field", name, self.fields, spot)
 
-    def known_category(self, name: Any, spot: Spot) -> bool:
-        return self._known(name, self.categories, "PACK031", "category", spot)
-
-    def known_task(self, name: Any, spot: Spot) -> bool:
-        return self._known(name, self.task_ids, "PACK032", "task", spot)
-
-    def known_person(self, name: Any, spot: Spot) -> bool:
-        return self._known(name, self.people, "PACK033", "person", spot)
-
-    def known_fact(self, name: Any, spot: Spot) -> bool:
-        return self._known(name, self.facts, "PACK034", "fact", spot)
-
-    def _known(self, name: Any, known: Iterable[str], code: str, what: str, spot: Spot) -> bool:
-        if not isinstance(name, str) or name in known:
-            return True
+    def unknown(self, code: str, what: str, name: str, known: Iterable[str], spot: Spot) -> None:
+        """Reports a name that isn't declared, with the nearest one that is."""
         self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
-        return False
+
+    def distinct(self, values: tuple[Scalar, ...], nodes: Seq) -> None:
+        """Reports values that are listed twice."""
+        seen: set[tuple[type, Scalar]] = set()
+        for index, value in enumerate(values):
+            if (type(value), value) in seen:
+                self.report.add("PACK040", nodes.item_spot(index), f"{shown(value)} is listed twice")
+            seen.add((type(value), value))
 
     def names(self, node: Map, key: str) -> tuple[str, ...]:
         """A list of fields, each of them known, none twice."""
@@ -111,26 +114,32 @@ class Vocabulary:
                 continue
             if name in found:
                 self.report.add("PACK040", nodes.item_spot(index), f"'{name}' is listed twice")
-            elif self.known_field(name, nodes.item_spot(index)):
+            elif name in self.fields:
                 found[name] = None
+            else:
+                self.unknown_field(name, nodes.item_spot(index))
         return tuple(found)
 
     def fact_value(self, name: str, value: Any, spot: Spot) -> None:
         """Whether a fact can have a value; the fact is known."""
-        values = self.facts[name].values
-        if isinstance(value, str | int) and not any(same(value, one) for one in values):
-            expected = ", ".join(shown(one) for one in values[:12])
-            texts = [one for one in values if isinstance(one, str)]
+        self.one_of(value, self.choices[name], "PACK034", f"the fact '{name}'", spot)
+
+    def one_of(self, value: Any, choices: Choices, code: str, what: str, spot: Spot) -> None:
+        """Reports a value that isn't one of a fact's or a parameter's."""
+        if isinstance(value, str | int) and value not in choices:
+            texts = [one for one in choices.values if isinstance(one, str)]
             meant = (value, texts) if isinstance(value, str) else None
-            message = f"the fact '{name}' can't be {shown(value)}"
-            self.report.add("PACK034", spot, message, expected=expected, meant=meant)
+            expected = listed(shown(one) for one in choices.values)
+            self.report.add(code, spot, f"{what} can't be {shown(value)}", expected=expected, meant=meant)
 
     def settings(self, node: Map, key: str) -> Mapping[str, Scalar]:
         """Facts with the values that they are to have."""
         nodes = entries(node, key)
         for name, value in nodes.items():
-            if self.known_fact(name, nodes.key_spot(name)):
+            if name in self.facts:
                 self.fact_value(name, scalar(value), nodes.value_spot(name))
+            else:
+                self.unknown("PACK034", "fact", name, self.facts, nodes.key_spot(name))
         return {name: scalar(value) for name, value in nodes.items()}
 
     def text(self, node: Any, spot: Spot, extra: frozenset[str] = frozenset()) -> Text:
@@ -147,13 +156,10 @@ class Vocabulary:
         except TemplateError as error:
             self.report.add("PACK045", spot, f"template: {error}")
             return compile_template("")
-        for name in sorted(template.plain):
-            if name not in self.fields and name not in self.facts and name not in extra:
-                valid = [*self.fields, *self.facts, *sorted(extra)]
-                message = f"unknown name '{name}' in a template"
-                self.report.add("PACK030", spot, message, expected=listed(valid), meant=(name, valid))
-        for name in sorted(template.fields):
-            self.known_field(name, spot)
+        for name in sorted(template.plain - self.fields.keys() - self.facts.keys() - extra):
+            self.unknown("PACK030", "name in a template:", name, [*self.fields, *self.facts, *sorted(extra)], spot)
+        for name in sorted(template.fields - self.fields.keys()):
+            self.unknown_field(name, spot)
         return template
 
 

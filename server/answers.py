@@ -66,11 +66,14 @@ def _pack(pack: Pack) -> dict[str, str]:
     return {"pack": pack.name, "pack_version": pack.version, "pack_digest": pack.digest}
 
 
+_TEXT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ASCII = json.JSONEncoder(separators=(",", ":"))
+
+
 def encode(document: Any) -> bytes:
     """Compact JSON in UTF-8; the same document gives the same bytes."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     try:
-        return text.encode("utf-8")
+        return _TEXT.encode(document).encode("utf-8")
     except UnicodeEncodeError:
         # Half of a surrogate pair has no UTF-8; escaped, it is still JSON.
-        return json.dumps(document, separators=(",", ":")).encode("ascii")
+        return _ASCII.encode(document).encode("ascii")

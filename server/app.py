@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from flask import Flask, Request, Response, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 
 from engine.contract import load_contract
 from engine.diagnostics import PackError
@@ -25,6 +25,9 @@ from server.problems import Problem
 from server.service import Caller, Service
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
+
+# A body that is too large is read up to here: a client that is answered while it still sends may miss the answer.
+_PATIENCE = 1024 * 1024
 
 app: Flask  # made when it is first asked for, so that importing this module loads no packs
 
@@ -46,7 +49,6 @@ def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None =
         packs = _load(_named_packs())
     service = Service(packs, MemoryStore() if store is None else store, load_contract())
     application = Flask("server", static_folder=None)
-    application.config["MAX_CONTENT_LENGTH"] = body.MAX_BODY
     application.url_map.merge_slashes = False  # a path is right or wrong: nothing redirects
     _add_episode_routes(application, service)
     _add_catalogue_routes(application, service)
@@ -95,18 +97,18 @@ def _named_packs() -> Sequence[Path | str]:
 def _load(paths: Sequence[Path | str]) -> list[Pack]:
     """The packs, or the end of the process with everything that is wrong with them."""
     packs: dict[str, Pack] = {}
-    problems_found: list[str] = []
+    wrong = [] if paths else ["There is no pack to serve."]
     for path in paths:
         try:
             pack = load_pack(path)
         except PackError as error:
-            problems_found.append(str(error))
+            wrong.append(str(error))
             continue
         if pack.name in packs:
-            problems_found.append(f"{path}: another pack is called '{pack.name}' too: {packs[pack.name].place.file}")
+            wrong.append(f"{path}: another pack is called '{pack.name}' too: {packs[pack.name].place.file}")
         packs[pack.name] = pack
-    if problems_found:
-        print(*problems_found, sep="\n", file=sys.stderr)
+    if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
         sys.exit(1)
     return list(packs.values())
 
@@ -148,8 +150,6 @@ def _add_error_handlers(application: Flask) -> None:
 
     @application.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
-        if isinstance(error, RequestEntityTooLarge):
-            return _problem(body.too_large())
         response = _problem(_routing(error))
         kept = [(name, value) for name, value in error.get_headers() if name.lower() == "allow"]
         response.headers.extend(kept)
@@ -172,12 +172,15 @@ def _routing(error: HTTPException) -> Problem:
 
 def _body(asked: Request) -> Any:
     """The body as JSON, whatever its content type says: simple clients forget it."""
-    return body.decode(asked.get_data(cache=False))
+    raw = b""
+    while len(raw) <= _PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
+        raw += piece
+    return body.decode(raw)
 
 
 def _caller(asked: Request) -> Caller:
     cookie = asked.cookies.get(openapi.COOKIE)
-    return Caller(unquote(cookie) if cookie is not None else None, asked.remote_addr)
+    return Caller(unquote(cookie) if cookie else None, asked.remote_addr)
 
 
 def _json(document: Any) -> Response:

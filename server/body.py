@@ -49,7 +49,7 @@ class _Malformed(ValueError):
 def decode(raw: bytes) -> Any:
     """Strict JSON in UTF-8; None for an empty body. Raises Problem 400 or 413."""
     if len(raw) > MAX_BODY:
-        raise too_large()
+        raise Problem(413, f"The body is larger than {MAX_BODY} bytes.")
     try:
         text = raw.decode("utf-8-sig")
         if not text.strip():
@@ -71,10 +71,6 @@ def decode(raw: bytes) -> Any:
     except _Malformed as error:
         raise _malformed(str(error)) from None
     return value
-
-
-def too_large() -> Problem:
-    return Problem(413, f"The body is larger than {MAX_BODY} bytes.")
 
 
 def _malformed(reason: str) -> Problem:

@@ -45,6 +45,11 @@ class Catalogue:
         """Raises Problem 404."""
         if ticket_id not in pack.tickets:
             what = f"Pack {quoted(pack.name)} has no ticket {quoted(ticket_id)}."
+            elsewhere = next((other.name for other in self.by_name.values() if ticket_id in other.tickets), None)
+            if elsewhere is not None:
+                raise _unknown(
+                    "ticket_id", ticket_id, (), what, f"Pack {quoted(elsewhere)} has: send its name as pack."
+                )
             raise _unknown("ticket_id", ticket_id, pack.tickets, what, "GET /tasks lists them.")
         return pack.tickets[ticket_id]
 

@@ -47,7 +47,9 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
 )
-words = st.sampled_from(["type", "name", "action_type", "parameters", "arguments", "metadata", "method", "params", "field"])
+words = st.sampled_from(
+    ["type", "name", "action_type", "parameters", "arguments", "metadata", "method", "params", "field"]
+)
 
 
 @given(st.dictionaries(words | st.text(max_size=5), json_values, max_size=5))

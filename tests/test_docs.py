@@ -133,7 +133,8 @@ class Page:
         pack, findings = check_pack(folder)
         if pack is not None and len(files) == 1:
             findings = (*findings, *run_tests(pack))
-        assert not findings, "\n".join(map(render, findings))
+        if findings:
+            raise AssertionError("\n".join(map(render, findings)))
 
     # -- What runs
 
@@ -266,8 +267,8 @@ def failures(markdown: str, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_block_of_the_page_holds(path: Path, tmp_path: Path) -> None:
-    wrong = failures(path.read_text("utf-8"), tmp_path)
-    assert not wrong, f"{path.name}:\n" + "\n\n".join(wrong)
+    if wrong := failures(path.read_text("utf-8"), tmp_path):
+        pytest.fail(f"{path.name}:\n" + "\n\n".join(wrong), pytrace=False)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -25,56 +25,57 @@ def episode(pack: Pack, ticket: str, *actions: dict[str, str]) -> Episode:
     return replay(make_case(pack, ticket, 0), actions)
 
 
-def grades(played: Episode) -> tuple[float, float, float]:
-    record = played.record()
-    return grade_easy(record), grade_medium(record), grade_hard(record)
+def grades(played: Any) -> list[float]:
+    """easy, medium, hard; of an episode its record's, else of what was given."""
+    record = played.record() if isinstance(played, Episode) else played
+    return [grade(record) for grade in (grade_easy, grade_medium, grade_hard)]
 
 
 def test_ideal(desk: Pack) -> None:
     # 2 of 2 missing collected: easy min(1, 2/1), share 1; 2 asks, none wasted; optimal 4 steps, 4 taken.
-    assert grades(episode(desk, "e-two", CLASSIFY, ask("order"), ask("email"), RESOLVE)) == (1.0, 1.0, 1.0)
+    assert grades(episode(desk, "e-two", CLASSIFY, ask("order"), ask("email"), RESOLVE)) == [1.0, 1.0, 1.0]
 
 
 def test_nothing_missing_and_resolved(desk: Pack) -> None:
     # Share is 1 once resolved, no ask made. Optimal is classify, resolve: 2 steps; only 1 was taken, so min(1, 2/1).
-    assert grades(episode(desk, "e-known", RESOLVE)) == (1.0, 1.0, 1.0)
+    assert grades(episode(desk, "e-known", RESOLVE)) == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_nothing_missing_and_not_resolved(desk: Pack) -> None:
     # Share 0, since nothing was missing and the ticket is open.
-    assert grades(episode(desk, "e-known", CLASSIFY)) == (0.0, 0.0, 0.0)
+    assert grades(episode(desk, "e-known", CLASSIFY)) == pytest.approx([0.0, 0.0, 0.0])
 
 
 def test_waived_only(desk: Pack) -> None:
     # Both waived: share 2/2. 3 asks, the last (known already) wasted: 2/3. Optimal 4 steps, 5 taken: 4/5.
     played = episode(desk, "m-waived", CLASSIFY, ask("order"), ask("email"), ask("order"), RESOLVE)
-    assert grades(played) == (1.0, pytest.approx(2 / 3), 0.8)
+    assert grades(played) == pytest.approx([1.0, 2 / 3, 0.8])
 
 
 def test_wrong_then_right(desk: Pack) -> None:
     # order: stall, wrong, right; no ask wasted. 1 of 3 collected: easy 1/2 (half of 3, rounded up, is 2); medium 1/3.
     played = episode(desk, "m-script", ask("order"), ask("order"), ask("order"))
-    assert grades(played) == (0.5, pytest.approx(1 / 3), 0.0)
+    assert grades(played) == pytest.approx([0.5, 1 / 3, 0.0])
     # After the second ask the value is wrong: nothing is collected.
-    assert grades(episode(desk, "m-script", ask("order"), ask("order"))) == (0.0, 0.0, 0.0)
+    assert grades(episode(desk, "m-script", ask("order"), ask("order"))) == pytest.approx([0.0, 0.0, 0.0])
 
 
 def test_no_ask_made(desk: Pack) -> None:
     # 0 of 2 collected, and with no ask medium is the share, 0.
-    assert grades(episode(desk, "e-two", CLASSIFY, RESOLVE)) == (0.0, 0.0, 0.0)
+    assert grades(episode(desk, "e-two", CLASSIFY, RESOLVE)) == pytest.approx([0.0, 0.0, 0.0])
 
 
 def test_cut_off(desk: Pack) -> None:
     # order, then nine asks for a field that nobody needs: 1 of 2 collected: easy 1/1; medium 1/2 x 1/10.
     played = episode(desk, "e-two", ask("order"), *[ask("colour")] * 9)
     assert played.truncated
-    assert grades(played) == (1.0, pytest.approx(0.05), 0.0)
+    assert grades(played) == pytest.approx([1.0, 0.05, 0.0])
 
 
 def test_an_ask_that_is_invalid_is_an_ask_made_and_wasted(desk: Pack) -> None:
     # 2 of 2 collected; 3 asks, one of them for a field that doesn't exist: 2/3. Optimal 4 of 5 steps.
     played = episode(desk, "e-two", CLASSIFY, ask("shoe size"), ask("order"), ask("email"), RESOLVE)
-    assert grades(played) == (1.0, pytest.approx(2 / 3), 0.8)
+    assert grades(played) == pytest.approx([1.0, 2 / 3, 0.8])
 
 
 def test_hard_is_halved_unless_the_first_classification_was_right(desk: Pack) -> None:
@@ -99,10 +100,10 @@ def test_score_is_the_task_s_own_grader(desk: Pack) -> None:
 def test_a_plain_observation(desk: Pack) -> None:
     open_one = episode(desk, "e-two", ask("order")).observation
     # One of two required is not missing: easy min(1, 1/1), medium 1/2, hard not resolved.
-    assert (grade_easy(open_one), grade_medium(open_one), grade_hard(open_one)) == (1.0, 0.5, 0.0)
+    assert grades(open_one) == pytest.approx([1.0, 0.5, 0.0])
     done = episode(desk, "e-two", CLASSIFY, ask("order"), ask("colour"), ask("email"), RESOLVE).observation
     # It shows no wasted ask and no right classification: efficiency 1, and hard is halved.
-    assert (grade_easy(done), grade_medium(done), grade_hard(done)) == (1.0, 1.0, 0.5)
+    assert grades(done) == pytest.approx([1.0, 1.0, 0.5])
 
 
 def test_a_list_of_steps(desk: Pack) -> None:
@@ -113,18 +114,29 @@ def test_a_list_of_steps(desk: Pack) -> None:
         metadata = {"outcome": played.outcome, **({"optimal_steps": played.optimal_steps} if played.done else {})}
         steps.append({"observation": played.observation, "reward": played.reward, "metadata": metadata})
     # 2 of 2; 3 asks, one wasted: 2/3; optimal 4 of 5 steps.
-    assert (grade_easy(steps), grade_medium(steps), grade_hard(steps)) == (1.0, pytest.approx(2 / 3), 0.8)
-    assert (grade_easy([]), grade_medium([]), grade_hard([])) == (0.0, 0.0, 0.0)
+    assert grades(steps) == pytest.approx([1.0, 2 / 3, 0.8])
+    assert grades([]) == [0.0, 0.0, 0.0]
 
 
 anything = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(
-            ["observation", "metadata", "required", "missing_required", "status", "missing_at_start", "steps", "asks"]
-        ),
-        inner,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "observation",
+                    "metadata",
+                    "required",
+                    "missing_required",
+                    "status",
+                    "missing_at_start",
+                    "steps",
+                    "asks",
+                ]
+            ),
+            inner,
+        )
     ),
 )
 

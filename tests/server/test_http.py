@@ -210,10 +210,6 @@ def test_routing_mistakes_are_problems_too(client: FlaskClient, method: str, pat
     assert ("Allow" in response.headers) == (status == 405)
 
 
-def test_nothing_redirects(client: FlaskClient) -> None:
-    assert client.get("/", environ_overrides={"PATH_INFO": "//health"}).status_code == 404
-
-
 def test_a_mistake_of_the_server_shows_nothing_of_itself(lamps: Pack, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(MemoryStore):
         def create(self, episode_id: str, start: Start) -> Any:

@@ -1,0 +1,134 @@
+"""The command line: what it prints, and its exit codes (0 fine, 1 findings, 2 usage)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.cli import main
+from engine.new import EXAMPLE
+
+BROKEN = """\
+pack: p
+version: 1.0.0
+description: d
+fields: {os: {description: System}}
+categories: {t: {description: T, requires: [oss]}}
+tickets:
+  - {id: a, task: easy-info-collection, category: t, messages: [Hi], answers: {os: Linux}}
+"""
+
+
+def run(*arguments: str | Path, keys: str = "") -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=keys)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    return result
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.yaml"
+    path.write_text(EXAMPLE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    path = tmp_path / "broken.yaml"
+    path.write_text(BROKEN, encoding="utf-8")
+    return path
+
+
+def test_check_a_sound_pack(good: Path) -> None:
+    result = run("check", good)
+    assert (result.exit_code, result.output) == (0, f"{good}: 2 tickets, 1 test\nNo findings.\n")
+
+
+def test_check_a_broken_pack(broken: Path, good: Path) -> None:
+    result = run("check", good, broken)
+    assert result.exit_code == 1
+    # The caret stands under 'oss', the 45th character of line 5.
+    assert f"{broken}:5:45: PACK030: unknown field 'oss'" in result.output
+    assert "did you mean 'os'?" in result.output
+    assert result.output.endswith("1 error, 0 warnings\n")
+
+
+def test_check_as_json(broken: Path) -> None:
+    result = run("check", "--json", broken)
+    assert result.exit_code == 1
+    document = json.loads(result.output)
+    assert document["errors"] == 1
+    (finding,) = document["findings"]
+    assert (finding["code"], finding["line"], finding["column"], finding["nearest"]) == ("PACK030", 5, 45, "os")
+
+
+def test_check_runs_the_pack_s_tests(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(EXAMPLE.replace("{says: Let me think., reward: 0}", "{says: Let me look., reward: 1}"))
+    result = run("check", path)
+    assert result.exit_code == 1
+    line = next(number for number, text in enumerate(EXAMPLE.splitlines(), 1) if "Let me think., reward" in text)
+    assert f"{path}:{line}:" in result.output
+    assert "says is 'Let me think.', expected 'Let me look.'; reward is 0.0, expected 1" in result.output
+
+
+def test_check_of_nothing(tmp_path: Path) -> None:
+    missing = run("check", tmp_path / "none.yaml")
+    assert (missing.exit_code, "There is no file or folder" in missing.output) == (2, True)
+    assert "Did you mean 'bank-disputes'?" in run("check", "bank-dispute").output
+    assert run("check").exit_code == 2
+
+
+def test_new_writes_a_pack_that_checks(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "mine.yaml"
+    assert run("new", path).exit_code == 0
+    assert run("check", path).exit_code == 0
+    again = run("new", path)
+    assert again.exit_code == 2
+    assert "exists already" in again.output
+    assert run("new", tmp_path / "desk").exit_code == 0
+    assert (tmp_path / "desk" / "pack.yaml").read_text(encoding="utf-8") == EXAMPLE
+
+
+def test_new_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    result = run("new", tmp_path / "file" / "p.yaml")
+    assert result.exit_code == 2
+    assert "can't be written" in result.output
+
+
+def test_play_to_the_end(good: Path) -> None:
+    keys = "classify\nask_info email\nask_info email\nask_info emial\nask_info email\nask_info order_id\nresolve\n"
+    result = run("play", good, "--ticket", "t-2", "--seed", "1", keys=keys)
+    assert result.exit_code == 0
+    assert "customer: My parcel never came." in result.output
+    assert "Did you mean 'ask_info email'?" in result.output
+    assert "ask_info.mistaken, reward +0.0000, return 0.5000" in result.output
+    # classify, two turns that tell nothing right, two that do, resolve: six steps, the fewest; 4 asks, none wasted.
+    assert "Resolved after 6 steps (optimal: 6). Return 2.0000, score 1.0000." in result.output
+
+
+def test_play_by_number_and_stop(good: Path) -> None:
+    result = run("play", good, "--ticket", "t-1", "--seed", "1", keys="?\n1\nquit\n")
+    assert result.exit_code == 0
+    assert "ask_info.unneeded, reward -0.1000" in result.output
+    assert result.output.endswith("Stopped.\n")
+    assert run("play", good, "--seed", "1", keys="").output.endswith("Stopped.\n")
+
+
+def test_play_of_something_unknown(good: Path, broken: Path) -> None:
+    ticket = run("play", good, "--ticket", "t-3")
+    assert (ticket.exit_code, "There is no ticket 't-3'." in ticket.output) == (2, True)
+    task = run("play", good, "--task", "easy-info-colection")
+    assert (task.exit_code, "Did you mean 'easy-info-collection'?" in task.output) == (2, True)
+    none = run("play", good, "--task", "hard-efficient-resolution")
+    assert (none.exit_code, "has no ticket for the task" in none.output) == (2, True)
+    assert run("play", broken).exit_code == 1
+
+
+def test_play_a_shipped_pack_by_name() -> None:
+    result = run("play", "bank-disputes", "--seed", "3", keys="quit\n")
+    assert (result.exit_code, "bank-disputes" in result.output) == (0, True)
