@@ -42,8 +42,7 @@ format: $(VENV)/test.stamp ## Bring the code into shape
 
 bench: $(VENV)/test.stamp ## Run what stands in benchmarks/
 	@for file in benchmarks/*.py; do \
-		[ -e "$$file" ] || { echo "There is no benchmark yet."; continue; }; \
-		echo "Measuring: $$file ..."; $(BIN)/python "$$file" || exit 1; done
+		echo "Measuring: $$file ..."; $(BIN)/python -m benchmarks.$$(basename "$$file" .py) || exit 1; done
 
 soak: $(VENV)/test.stamp ## The property tests again, with many more random examples
 	@echo "Soaking: the property tests with many more random examples ..."

@@ -6,7 +6,6 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol
 
 Severity = Literal["error", "warning"]
@@ -64,7 +63,7 @@ MAX_FINDINGS = 100
 # The widest piece of a source line that is shown.
 SHOWN = 100
 # How many candidates are looked at, and how many compared to the end: bounds the time spent on a hostile file.
-CONSIDERED, COMPARED = 1000, 20
+CONSIDERED, COMPARED = 300, 20
 # From which share of common characters on a name is near.
 LIKE = 0.6
 
@@ -82,7 +81,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One mistake. `source` is the line it stands in, where there is one."""
+    """One mistake. `source` is the piece of its line that is shown, and `caret` the column in it, counted from 0."""
 
     code: str
     message: str
@@ -91,6 +90,7 @@ class Finding:
     expected: str | None = None
     nearest: str | None = None
     source: str | None = None
+    caret: int = 0
 
 
 class PackError(Exception):
@@ -108,7 +108,8 @@ class Where(Protocol):
     def place(self) -> Place: ...
 
     @property
-    def source(self) -> str | None: ...
+    def line(self) -> tuple[str, str]:
+        """The line, up to the place and from there on."""
 
 
 class Report:
@@ -145,7 +146,8 @@ class Report:
             self._left_out += 1
             return
         near = nearest(*meant) if meant else None
-        finding = Finding(code, message, where.place, expected=expected, nearest=near, source=where.source)
+        source, caret = _excerpt(*where.line)
+        finding = Finding(code, message, where.place, "error", expected, near, source, caret)
         self._found[finding] = None
 
     def findings(self) -> tuple[Finding, ...]:
@@ -160,7 +162,8 @@ def render(finding: Finding) -> str:
     """The finding as lines of text: place, code and message, the source line with a caret, what was expected."""
     lines = [f"{finding.place}: {finding.code}: {finding.message}"]
     if finding.source:
-        lines += [f"  {line}" for line in _excerpt(finding.source, finding.place.column)]
+        blank = "".join(_blank(character) for character in finding.source[: finding.caret])
+        lines += [f"  {finding.source}", f"  {blank}^"]
     if finding.expected is not None:
         lines.append(f"  expected: {finding.expected}")
     if finding.nearest is not None:
@@ -188,7 +191,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` was most likely meant to be, or None where nothing is close."""
     folded = name.casefold()
     rough: list[tuple[int, int, str]] = []
-    for order, candidate in enumerate(islice(candidates, CONSIDERED)):
+    for order, candidate in enumerate(_likely(name, candidates)):
         if candidate.casefold() == folded:
             return candidate
         shorter, longer = sorted((len(name), len(candidate)))
@@ -205,6 +208,15 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return closest
 
 
+def _likely(name: str, candidates: Iterable[str]) -> list[str]:
+    """All candidates; of a great many, only some of those that begin or end like `name`."""
+    every = list(candidates)
+    if len(every) <= CONSIDERED:
+        return every
+    first, last = name[:1], name[-1:]
+    return [one for one in every if one[:1] == first or one[-1:] == last][:CONSIDERED]
+
+
 def _ends(left: str, right: str) -> int:
     """How many characters two texts share at their beginning and their end."""
     most = min(len(left), len(right))
@@ -213,13 +225,13 @@ def _ends(left: str, right: str) -> int:
     return start + end
 
 
-def _excerpt(source: str, column: int) -> tuple[str, str]:
-    """The source line, cut to a window around the column, and a line with a caret under the column."""
-    start = max(0, column - 1 - SHOWN * 2 // 3) if len(source) > SHOWN else 0
-    window = source[start : start + SHOWN]
-    lead, tail = "…" if start else "", "…" if start + SHOWN < len(source) else ""
-    before = " " * len(lead) + "".join(_blank(character) for character in window[: column - 1 - start])
-    return lead + "".join(_printable(character) for character in window) + tail, before + "^"
+def _excerpt(before: str, after: str) -> tuple[str, int]:
+    """What of a line is shown, at most SHOWN characters around the place, and how many of them stand before it."""
+    room = max(SHOWN * 2 // 3, SHOWN - len(after))
+    left = before if len(before) <= room else "…" + before[1 - room :]
+    right = after[: SHOWN - len(left)]
+    shown = "".join(_printable(character) for character in left + right)
+    return (shown + "…" if len(right) < len(after) else shown), len(left)
 
 
 def _printable(character: str) -> str:

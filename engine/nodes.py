@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from engine.diagnostics import Place
 
-# libyaml counts lines by these, so the lines that are shown are split by them as well.
+# libyaml counts lines by these, so the lines that are shown are cut by them as well.
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+# How much of a line is looked at, before and after a place.
+_WINDOW = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +30,40 @@ class File:
         # Marks where something was already reported: what follows from it is not reported as well.
         self.excused: set[int] = set()
 
-    @cached_property
-    def lines(self) -> list[str]:
-        return _LINE_BREAK.split(self.text)
-
-    def spot(self, line: int, column: int) -> Spot:
-        """The spot at a line and a column counted from 0."""
-        return Spot(self, line << 24 | column)
-
-    def spot_at(self, index: int) -> Spot:
+    def spot(self, index: int) -> Spot:
         """The spot of a character of the text."""
         before = _LINE_BREAK.split(self.text[:index])
-        return self.spot(len(before) - 1, len(before[-1]))
+        return Spot(self, mark_of(index, len(before) - 1, len(before[-1])))
+
+    def line(self, index: int) -> tuple[str, str]:
+        """What stands before and from a character on in its line, each cut at 500 characters."""
+        before = _LINE_BREAK.split(self.text[max(0, index - _WINDOW) : index])[-1]
+        return before, _LINE_BREAK.split(self.text[index : index + _WINDOW], maxsplit=1)[0]
+
+
+def mark_of(index: int, line: int, column: int) -> int:
+    """A place in one int, because a pack has a great many: the character's index, its line and column, all from 0."""
+    return index << 48 | line << 24 | column
 
 
 class Spot(NamedTuple):
-    """A place in a file. `mark` is the line and the column, from 0, in one int, because there are a great many."""
+    """A place in a file."""
 
     file: File
     mark: int
 
     @property
-    def place(self) -> Place:
-        return Place(self.file.name, (self.mark >> 24) + 1, (self.mark & 0xFFFFFF) + 1)
+    def index(self) -> int:
+        return self.mark >> 48
 
     @property
-    def source(self) -> str | None:
-        """The line that it stands in."""
-        lines, number = self.file.lines, self.mark >> 24
-        return lines[number] if number < len(lines) else None
+    def place(self) -> Place:
+        return Place(self.file.name, (self.mark >> 24 & 0xFFFFFF) + 1, (self.mark & 0xFFFFFF) + 1)
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """The line that it stands in, up to the place and from there on."""
+        return self.file.line(self.index)
 
     @property
     def raw(self) -> str | None:
@@ -73,7 +79,7 @@ class Spot(NamedTuple):
 
     def starts(self, text: str) -> bool:
         """Whether `text` stands there."""
-        return (self.source or "").startswith(text, self.mark & 0xFFFFFF)
+        return self.file.text.startswith(text, self.index)
 
 
 class Map(dict[str, Any]):

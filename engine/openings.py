@@ -7,10 +7,12 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from engine.automaton import Automaton
 from engine.case import Case, make_case
 from engine.diagnostics import Finding
 from engine.episode import Episode
 from engine.pack import Pack, Ticket
+from engine.solve import variants
 
 # Keywords under which only the types of values matter, and the keys that they stand under.
 _STRUCTURAL = frozenset({"type", "properties", "items", "required", "additionalProperties", "title", "description"})
@@ -21,27 +23,27 @@ _TRIES = 64
 def opening_findings(pack: Pack, space: Mapping[str, Any]) -> Iterator[Finding]:
     """A finding for every ticket with a first observation that isn't valid under `space`, a JSON Schema.
 
-    Observations that differ only in what the schema doesn't look at are validated once.
+    Where the schema looks at types alone, tickets of which the same shows at the start are validated once.
     """
     validator = Draft202012Validator(dict(space))
-    properties = space.get("properties", {})
-    loose = (
-        {name for name, schema in properties.items() if _is_structural(schema)}
-        if space.keys() <= _STRUCTURAL
-        else set()
-    )
+    alike = _is_structural({**space, "properties": {**space.get("properties", {}), "status": True}})
     problems: dict[Hashable, str | None] = {}
     for ticket in pack.tickets.values():
-        for case in _cases(pack, ticket, "customer_message" in loose):
-            observation = Episode.start(case).observation
-            key = tuple((name, _shape(value) if name in loose else repr(value)) for name, value in observation.items())
-            if key not in problems:
-                error = next(validator.iter_errors(observation), None)
-                problems[key] = f"{error.json_path}: {error.message}" if error is not None else None
-            if problems[key] is not None:
-                message = f"ticket '{ticket.id}': the first observation breaks the contract at {problems[key]}"
-                yield Finding("PACK063", message, ticket.place)
-                break
+        shown = frozenset(_shown(machine) for machine in variants(pack, ticket))
+        if not alike or shown not in problems:
+            observations = (Episode.start(case).observation for case in _cases(pack, ticket, alike))
+            errors = (next(validator.iter_errors(observation), None) for observation in observations)
+            error = next((error for error in errors if error is not None), None)
+            problems[shown] = f"{error.json_path}: {error.message}" if error is not None else None
+        if problems[shown] is not None:
+            message = f"ticket '{ticket.id}': the first observation breaks the contract at {problems[shown]}"
+            yield Finding("PACK063", message, ticket.place)
+
+
+def _shown(machine: Automaton) -> Hashable:
+    """What an agent sees at the start of a case, without the words."""
+    view = machine.observation(machine.initial)
+    return tuple(name for name, _ in view.known), bool(view.required), bool(view.missing), type(view.progress)
 
 
 def _cases(pack: Pack, ticket: Ticket, words_do_not_matter: bool) -> Iterator[Case]:
@@ -68,10 +70,3 @@ def _is_structural(schema: Any) -> bool:
         schema.get("additionalProperties", True),
     ]
     return schema.keys() <= _STRUCTURAL and all(_is_structural(each) for each in inner)
-
-
-def _shape(value: Any) -> Hashable:
-    """A value without its texts and numbers."""
-    if isinstance(value, Mapping):
-        return tuple((name, _shape(inner)) for name, inner in value.items())
-    return frozenset(_shape(item) for item in value) if isinstance(value, list) else type(value)

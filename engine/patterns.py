@@ -12,7 +12,7 @@ from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
-MAX_COST: Final = 1_000_000
+MAX_COST: Final = 500_000
 _LIMIT: Final = 10**9
 
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)

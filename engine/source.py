@@ -17,13 +17,18 @@ from yaml import events
 from yaml._yaml import CParser
 
 from engine.diagnostics import Report
-from engine.nodes import File, Map, NotJson, Seq, Spot, reading
+from engine.nodes import File, Map, NotJson, Seq, Spot, mark_of, reading
 from engine.syntax import explain
 
 # Bounds for a whole pack: a hostile one is refused within a second and 100 MB.
 MAX_BYTES: Final = 8_000_000
 MAX_NODES: Final = 250_000
+# How many texts a value is worth that isn't text; a mapping or list is worth two.
+COSTLY: Final = 3
 MAX_DEPTH: Final = 50
+
+# YAML needs quadratic time to make a number of a long text.
+LONGEST_NUMBER: Final = 100
 
 # What YAML forbids in a file, and U+0085, which it would turn into a space.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,7 +47,7 @@ class Budget:
 def open_file(path: Path, budget: Budget, report: Report) -> File | None:
     """The file's text; None, and a finding, where it can't be read or is too large."""
     name = str(path)
-    start = File(name, "").spot(0, 0)
+    start = File(name, "").spot(0)
     try:
         if not path.is_file():
             report.add("PACK001", start, "this is not a file" if path.exists() else "there is no such file")
@@ -60,22 +65,22 @@ def open_file(path: Path, budget: Budget, report: Report) -> File | None:
 
 
 def decode(name: str, content: bytes, report: Report) -> File | None:
-    """The text of UTF-8 bytes. Characters that can't stand in a pack are reported, and replaced."""
+    """The text of UTF-8 bytes; None, and a finding, where they aren't, or hold what can't stand in a pack."""
     try:
         file = File(name, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        before = File(name, content[: error.start].decode("utf-8", "replace"))
+        before = File(name, content[: error.start].decode("utf-8-sig", "replace"))
         utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
         what = "this is UTF-16" if utf16 else f"byte 0x{content[error.start]:02x} is not UTF-8"
-        report.add("PACK002", before.spot_at(len(before.text)), f"{what}; save the file as UTF-8")
+        report.add("PACK002", before.spot(len(before.text)), f"{what}; save the file as UTF-8")
         return None
     found = _FORBIDDEN.search(file.text)
     if found is not None:
         code = ord(found.group())
         instead = f'; write it as "\\x{code:02x}" in double quotes' if code < 0x100 else ""
         message = f"an invisible control character (U+{code:04X}) can't stand here{instead}"
-        report.add("PACK003", file.spot_at(found.start()), message)
-        file = File(name, _FORBIDDEN.sub("\ufffd", file.text))
+        report.add("PACK003", file.spot(found.start()), message)
+        return None
     return file
 
 
@@ -85,18 +90,18 @@ def parse(file: File, budget: Budget, report: Report) -> Map | None:
     try:
         document = builder.document()
     except yaml.MarkedYAMLError as error:
-        mistake = explain(error, file.lines)
+        mistake = explain(error, file)
         if not (mistake.unclosed and builder.lost_text):
-            report.add(mistake.code, file.spot(mistake.line, mistake.column), mistake.message)
+            report.add(mistake.code, Spot(file, mistake.mark), mistake.message)
         return None
     except yaml.YAMLError as error:
-        report.add("PACK004", file.spot(0, 0), f"this is not YAML: {error}")
+        report.add("PACK004", file.spot(0), f"this is not YAML: {error}")
         return None
     except _Stop:
         return None
     if not isinstance(document, Map):
         what = "the file is empty" if document is None else "a mapping (key: value) is meant here"
-        report.add("PACK013", file.spot(0, 0), what)
+        report.add("PACK013", file.spot(0), what)
         return None
     return document
 
@@ -143,6 +148,8 @@ def resolve(text: str) -> Any:
             return NotJson("a date")
         if tag not in _CONSTRUCTORS:
             return text
+        if len(text) > LONGEST_NUMBER:
+            return NotJson("a very long number")
         try:
             value = _CONSTRUCTORS[tag](yaml.ScalarNode(tag, text))
         except (ValueError, OverflowError):
@@ -173,7 +180,7 @@ class _Builder:
             kind, raw = type(event), None
             if kind is events.ScalarEvent:
                 start = event.start_mark
-                mark = start.line << 24 | start.column
+                mark = start.index << 48 | start.line << 24 | start.column
                 value: Any = event.value
                 if not event.implicit[0] or value[:1] in _RESOLVERS or self.comments or event.anchor is not None:
                     value, raw = self.scalar(event, mark)
@@ -196,7 +203,7 @@ class _Builder:
                 continue
             self.budget.nodes -= 1
             if self.budget.nodes < 0:
-                self.stop("PACK012", mark, f"the pack is too large: {MAX_NODES:,} values are the most")
+                self.stop("PACK012", mark, "the pack is too large: it holds too many values")
             if not stack:
                 root = value
                 continue
@@ -243,6 +250,7 @@ class _Builder:
             if comment is not None and self.cuts(event, comment, mark):
                 value = text
             if value is not text:
+                self.budget.nodes -= COSTLY
                 self.file.raw[mark] = raw = text
         if event.anchor is not None:
             self.anchors[event.anchor] = (value, 1, raw)
@@ -255,6 +263,7 @@ class _Builder:
             self.tag(event.tag, mark)
         if len(self.stack) >= MAX_DEPTH:
             self.stop("PACK012", mark, f"nested too deep: {MAX_DEPTH} levels are the most")
+        self.budget.nodes -= 1
         node: Map | Seq = (Map if type(event) is events.MappingStartEvent else Seq)(self.file, mark)
         if event.anchor is not None:
             self.anchors[event.anchor] = (_Open, 0, None)
@@ -283,7 +292,7 @@ class _Builder:
             self.file.raw[mark] = raw
         self.budget.nodes -= size - 1
         if self.budget.nodes < 0:
-            self.stop("PACK012", mark, f"too many aliases: they come to more than {MAX_NODES:,} values")
+            self.stop("PACK012", mark, "too many aliases: what they stand for comes to too many values")
         if self.stack:
             self.stack[-1].inner += size - 1
         return value, mark, raw
@@ -305,7 +314,7 @@ class _Builder:
                 outer.node.spot.excuse()
             frame.skip = True
             self.finding("PACK008", mark, "packs don't allow merge keys ('<<'); write the keys out")
-        if isinstance(node, Map) and value in node and not frame.skip:
+        if not frame.skip and isinstance(node, Map) and value in node:
             frame.skip = True
             first = node.key_spot(value).place.line
             self.finding("PACK005", mark, f"'{value}' is given twice (first at line {first})")
@@ -315,7 +324,8 @@ class _Builder:
 
     def cuts(self, event: Any, comment: re.Match[str], mark: int) -> bool:
         """Whether a comment that follows a plain text was probably meant as a part of it; if so, it is reported."""
-        line, column = event.end_mark.line, event.end_mark.column + comment.end() - 1 - event.end_mark.index
+        end, index = event.end_mark, comment.end() - 1
+        line, column = end.line, end.column + index - end.index
         if comment["indent"] is not None:
             frame = self.stack[-1] if self.stack else None
             if frame is None or frame.flow or not event.value:
@@ -326,16 +336,16 @@ class _Builder:
             if column <= outer & 0xFFFFFF:
                 return False
         what = f"the text ends at '{event.value[-40:]}'" if event.value else "there is no text"
-        spot = self.file.spot(line, column)
-        message = (
-            f"'#' starts a comment here, so {what}; quote the text, or put a space behind '#' if a comment is meant"
+        self.finding(
+            "PACK010",
+            mark_of(index, line, column),
+            f"'#' starts a comment here, so {what}; quote the text, or put a space after '#' if a comment is meant",
         )
-        self.report.add("PACK010", spot, message)
         Spot(self.file, mark).excuse()
         self.lost_text = True
         return True
 
 
 def _mark(mark: Any) -> int:
-    """libyaml's mark in one int, as Spot has it."""
-    return int(mark.line << 24 | mark.column)
+    """libyaml's mark as ours."""
+    return mark_of(mark.index, mark.line, mark.column)

@@ -7,20 +7,35 @@ from typing import NamedTuple
 
 import yaml
 
+from engine.nodes import File, mark_of
+
 
 class Mistake(NamedTuple):
-    """A syntax error in an author's words; line and column count from 0. `unclosed`: a bracket was never closed."""
+    """A syntax error in an author's words. `unclosed`: a bracket may have been closed in what YAML took for a comment."""
 
-    line: int
-    column: int
+    mark: int
     message: str
     code: str = "PACK004"
-    expected: str | None = None
     unclosed: bool = False
 
 
-# A mark of the mapping or list syntax that stands before the place on the same line.
-_KEY_BEFORE = re.compile(r":[ \t]")
+class At(NamedTuple):
+    """A place, with what stands before it and from it on in its line."""
+
+    mark: int
+    line: int
+    before: str
+    after: str
+
+    @property
+    def character(self) -> str:
+        return self.after[:1]
+
+    @property
+    def indentation(self) -> int:
+        whole = self.before + self.after
+        return len(whole) - len(whole.lstrip())
+
 
 _STARTS = {
     "@": "'@' can't start a plain text; quote the text",
@@ -31,7 +46,9 @@ _STARTS = {
     "]": "']' closes a bracket that was never opened; quote a text that begins with ']'",
     "}": "'}' closes a bracket that was never opened; quote a text that begins with '}'",
 }
-_ESCAPES = (
+_PLAIN_COLON = "a plain text holds ': '; quote it"
+_AFTER_QUOTE = "a text goes on after its closing quote; put the whole text in quotes"
+_ESCAPE = (
     "this escape with '\\' has no meaning in double quotes; write '\\\\' for a backslash, or use single quotes, "
     "in which a backslash is a backslash"
 )
@@ -40,113 +57,95 @@ _INDENTATION = (
 )
 _BLOCK = "'>' and '|' start a block of text, which goes on in the next line; quote a text that begins with one of them"
 _DOCUMENT = "nothing may stand here: the document has ended, or this line is indented less than the first one"
+_TAG = "'!' starts a tag, and packs don't allow tags; quote the text"
+_LONG_KEY = "a key may have 1,024 characters at the most; quote the text, if this isn't a key"
+_LINE_ABOVE = (
+    "this ':' doesn't fit the line above: the line is indented wrongly, the key above lacks ': ' (a colon and a space), "
+    "or a plain text that goes on here holds ': ' (quote it)"
+)
+_KEY_BEFORE = re.compile(r":[ \t]")
 
 
-def explain(error: yaml.MarkedYAMLError, lines: list[str]) -> Mistake:
+def explain(error: yaml.MarkedYAMLError, file: File) -> Mistake:
     """The mistake behind an error of libyaml's scanner or parser."""
     problem, context = error.problem or "", error.context or ""
-    mark = error.problem_mark or error.context_mark
-    if mark is None:
-        return Mistake(0, 0, f"this is not YAML: {problem}")
-    line, column = mark.line, mark.column
-    start = (error.context_mark.line, error.context_mark.column) if error.context_mark else (line, column)
-    here = lines[line] if line < len(lines) else ""
-    character = here[column : column + 1]
-
+    here = _at(error.problem_mark or error.context_mark, file)
+    start = _at(error.context_mark, file) if error.context_mark is not None else here
     if problem.startswith("mapping values"):
-        return _colon(lines, line, column)
-    if "scanning an alias" in context:
-        return Mistake(*start, "'*' starts an alias; quote the text")
-    if "scanning an anchor" in context:
-        return Mistake(*start, "'&' starts an anchor; quote the text")
-    if "tag" in context or "tag" in problem:
-        return Mistake(*start, "'!' starts a tag, and packs don't allow tags; quote the text", "PACK007")
-    if "block scalar" in context:
-        tab = "tab" in problem
-        return Mistake(line, column, _STARTS["\t"]) if tab else Mistake(*start, _BLOCK)
-    if "tab character" in problem:
-        return Mistake(line, column, _STARTS["\t"])
-    if "directive" in context or "directive" in problem or "incompatible" in problem:
-        return Mistake(*start, "'%' starts a directive, which packs don't need; quote the text")
+        return _colon(here)
     if "quoted scalar" in context:
-        if "unexpected" in problem:
-            return Mistake(
-                *start, f"this quote is never closed: {_quote(lines, start)} is missing at the end of the text"
-            )
-        return Mistake(line, max(column - 1, 0), _ESCAPES)
-    if "nesting depth" in problem:
-        return Mistake(*start, "nested too deep", "PACK012")
-    if problem.startswith("block sequence entries"):
-        return Mistake(line, column, "'- ' starts a list item, which can't stand here; quote the text")
-    if problem.startswith("mapping keys"):
-        return Mistake(line, column, "'? ' starts a key, which can't stand here; quote the text")
-    if problem.startswith("could not find expected ':'"):
-        return Mistake(*start, "a key needs ': ' after it (a colon and a space); quote a text that goes on over lines")
-    if "<document start>" in problem:
-        return Mistake(line, column, _DOCUMENT)
+        if "unexpected" not in problem:
+            return Mistake(_one_back(here), _ESCAPE)
+        return Mistake(start.mark, f"this quote is never closed: {start.character} is missing at the end of the text")
     if "flow sequence" in context or "flow mapping" in context:
-        return _bracket(lines, start, line, column)
-    if character in _STARTS and (character != "\t" or not here[:column].strip()):
-        return Mistake(line, column, _STARTS[character])
+        return _bracket(start, here)
+    for words, at, message, code in (
+        ("scanning an alias", start, "'*' starts an alias; quote the text", "PACK004"),
+        ("scanning an anchor", start, "'&' starts an anchor; quote the text", "PACK004"),
+        ("tab character", here, _STARTS["\t"], "PACK004"),
+        ("block scalar", start, _BLOCK, "PACK004"),
+        ("directive", start, "'%' starts a directive, which packs don't need; quote the text", "PACK004"),
+        ("incompatible YAML", start, "'%' starts a directive, which packs don't need; quote the text", "PACK004"),
+        ("tag", start, _TAG, "PACK007"),
+        ("nesting depth", start, "nested too deep", "PACK012"),
+        ("block sequence entries", here, "'- ' starts a list item, which can't stand here; quote the text", "PACK004"),
+        ("mapping keys", here, "'? ' starts a key, which can't stand here; quote the text", "PACK004"),
+        ("could not find expected ':'", start, "a key needs ': ' after it (a colon and a space)", "PACK004"),
+        ("<document start>", here, _DOCUMENT, "PACK004"),
+    ):
+        if words in problem or words in context:
+            return Mistake(at.mark, message, code)
+    if here.character in _STARTS and not (here.character == "\t" and here.before.strip()):
+        return Mistake(here.mark, _STARTS[here.character])
     if "did not find expected" in problem:
-        return _leftover(here, line, column)
-    return Mistake(line, column, f"this is not YAML: {problem}")
+        return _leftover(here)
+    return Mistake(here.mark, f"this is not YAML: {problem}")
 
 
-def _colon(lines: list[str], line: int, column: int) -> Mistake:
+def _at(mark: yaml.Mark | None, file: File) -> At:
+    if mark is None:
+        return At(0, 0, "", "")
+    before, after = file.line(mark.index)
+    return At(mark_of(mark.index, mark.line, mark.column), mark.line, before, after)
+
+
+def _one_back(at: At) -> int:
+    """The mark of the character before a place: libyaml points behind a backslash."""
+    return at.mark - (1 << 48 | 1) if at.before else at.mark
+
+
+def _colon(here: At) -> Mistake:
     """A ': ' where no key can end."""
-    before = lines[line][:column]
-    if len(before) > 1024:
-        return Mistake(line, column, "a key may have 1,024 characters at the most; quote the text, if this isn't a key")
-    if _KEY_BEFORE.search(before):
-        return Mistake(line, column, "a plain text holds ': '; quote it")
-    return Mistake(
-        line,
-        column,
-        "this ':' doesn't fit the line above: the line is indented wrongly, the key above lacks ': ' (a colon and a "
-        "space), or a plain text that goes on here holds ': ' (quote it)",
-    )
+    if _KEY_BEFORE.search(here.before):
+        return Mistake(here.mark, _PLAIN_COLON)
+    return Mistake(here.mark, _LONG_KEY if (here.mark & 0xFFFFFF) > 1024 else _LINE_ABOVE)
 
 
-def _quote(lines: list[str], start: tuple[int, int]) -> str:
-    return lines[start[0]][start[1] : start[1] + 1]
+def _bracket(start: At, here: At) -> Mistake:
+    """Something inside brackets that isn't a comma or their end."""
+    opening, closing = start.character, "]" if start.character == "[" else "}"
+    # What stands no deeper than the bracket's own line is most likely not meant to be inside.
+    if here.line > start.line and here.indentation <= start.indentation:
+        return Mistake(start.mark, f"'{opening}' is never closed: '{closing}' is missing", unclosed=True)
+    if here.character == ":":
+        return Mistake(here.mark, _PLAIN_COLON)
+    if here.before.rstrip()[-1:] in ("'", '"'):
+        return Mistake(here.mark, _AFTER_QUOTE)
+    message = f"',' or '{closing}' is missing here; quote a text that holds commas, brackets or braces"
+    return Mistake(here.mark, message, unclosed=True)
 
 
-def _bracket(lines: list[str], start: tuple[int, int], line: int, column: int) -> Mistake:
-    """Something inside brackets that isn't a comma or the end."""
-    opening = _quote(lines, start)
-    closing = "]" if opening == "[" else "}"
-    here = lines[line] if line < len(lines) else ""
-    if line > start[0] and opening in "[{":
-        return Mistake(*start, f"'{opening}' is never closed: '{closing}' is missing", unclosed=True)
-    character = here[column : column + 1]
-    if character == ":":
-        return Mistake(line, column, "a plain text holds ': '; quote it")
-    if here[:column].rstrip()[-1:] in ("'", '"'):
-        return Mistake(line, column, "a text goes on after its closing quote; put the whole text in quotes")
-    return Mistake(
-        line,
-        column,
-        f"',' or '{closing}' is missing here; quote a text that holds commas, brackets or braces",
-        unclosed=True,
-    )
-
-
-def _leftover(here: str, line: int, column: int) -> Mistake:
+def _leftover(here: At) -> Mistake:
     """Something after the end of a value, or a line that belongs to nothing."""
-    before = here[:column].rstrip()
-    if not before:
-        return Mistake(line, column, _INDENTATION)
-    if before[-1] in "'\"":
-        message = (
-            "a text goes on after its closing quote; put the whole text in quotes (a quote inside single quotes is '')"
-        )
-    elif before[-1] in "]}":
-        message = (
-            "a text that begins with '[' or '{' must be quoted; otherwise nothing may stand after the closing bracket"
-        )
-    elif here[column : column + 1] == ":":
+    last = here.before.rstrip()[-1:]
+    if here.character == ":":
         message = "a key is missing before ':'; quote a text that begins with ':'"
+    elif not last:
+        message = _INDENTATION
+    elif last in "'\"":
+        message = f"{_AFTER_QUOTE} (a quote inside single quotes is '')"
+    elif last in "]}":
+        message = "a text that begins with '[' or '{' must be quoted; nothing may stand after a closing bracket"
     else:
         message = "nothing may stand here; quote the text"
-    return Mistake(line, column, message)
+    return Mistake(here.mark, message)

@@ -12,6 +12,10 @@ from engine.pack import Category, Fact, Field, Person, Scalar, Text
 from engine.template import Template, TemplateError, compile_template
 
 
+# How many names may stand in all templates of a pack.
+MAX_EXPRESSIONS = 30_000
+
+
 class Choices:
     """The values that something can have. They are told apart by type as well: true is not 1."""
 
@@ -29,6 +33,7 @@ class Vocabulary:
     def __init__(self, document: Map, contract: Contract, contract_fields: Iterable[str], report: Report) -> None:
         """`contract_fields` are those that the contract lists."""
         self.report = report
+        self.expressions = MAX_EXPRESSIONS
         self.task_ids = tuple(task.id for task in contract.tasks)
         self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
         if document.get("pack") == contract.name:
@@ -151,6 +156,12 @@ class Vocabulary:
         )
 
     def template(self, source: str, spot: Spot, extra: frozenset[str] = frozenset()) -> Template:
+        self.expressions -= source.count("{{")
+        if self.expressions < 0:
+            self.report.add(
+                "PACK012", spot, f"the pack is too large: {MAX_EXPRESSIONS:,} names in templates are the most"
+            )
+            return compile_template("")
         try:
             template = compile_template(source)
         except TemplateError as error:

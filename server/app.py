@@ -89,9 +89,16 @@ def _named_packs() -> Sequence[Path | str]:
     named = os.environ.get("PACKS", "").strip()
     if not named:
         return shipped_packs()
-    if Path(named).exists():
+    if _exists(named):
         return [named]
     return [path for part in named.split(os.pathsep) for path in part.split()]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # too long for a path
+        return False
 
 
 def _load(paths: Sequence[Path | str]) -> list[Pack]:

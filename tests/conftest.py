@@ -11,7 +11,7 @@ from engine.load import load_pack
 from engine.pack import Pack
 
 # `make soak` asks for this one: new random examples each time, and many of them.
-settings.register_profile("soak", max_examples=2_000, deadline=None, derandomize=False, print_blob=True)
+settings.register_profile("soak", max_examples=1_000, deadline=None, derandomize=False, print_blob=True)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,12 @@ def free_port() -> int:
         return port
 
 
+def fresh_environment() -> dict[str, str]:
+    """The environment of somebody who runs neither pytest nor make, and has no virtual environment active."""
+    dropped = ("PYTHON", "VIRTUAL_ENV", "PYTEST", "MAKE", "MFLAGS", "PORT", "WORKERS", "PACKS")
+    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+
+
 @contextmanager
 def serving(
     command: Sequence[str],

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.serving import fresh_environment
+
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 400
 # The modules that face the world; everything else in engine/ is the pure core.
@@ -44,8 +46,10 @@ def test_lint(target: str) -> None:
     """`make lint`, in the environment that runs the tests: -o says that it is set up."""
     venv = sys.prefix
     command = ["make", "--no-print-directory", "-o", f"{venv}/test.stamp", f"VENV={venv}", target]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert done.returncode == 0, done.stdout
+    env = fresh_environment()
+    done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        pytest.fail(done.stdout, pytrace=False)
 
 
 @pytest.mark.parametrize("path", [ROOT / "graders.py", *modules("engine", "server", "tests", "benchmarks")], ids=named)

@@ -46,11 +46,20 @@ from engine.diagnostics import render
 from engine.load import check_pack
 from engine.new import EXAMPLE
 from engine.pack_tests import run_tests
-from tests.serving import free_port, serving
+from tests.serving import free_port, fresh_environment, serving
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 END = "--- end of a command:"
+
+
+class Wrong(Exception):
+    """What a page says doesn't hold."""
+
+
+def require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise Wrong(otherwise)
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ class Page:
             if " " not in block.kind:
                 return
         if block.kind not in self.checks:
-            raise AssertionError(f"nothing says how to check '{block.kind}'; see tests/test_docs.py")
+            raise Wrong(f"nothing says how to check '{block.kind}'; see tests/test_docs.py")
         if "server" in block.options and self.port is None:
             self.port = free_port()
             command = [str(Path(sys.executable).parent / "deskproof"), "serve", "--port", str(self.port)]
@@ -133,15 +142,13 @@ class Page:
         pack, findings = check_pack(folder)
         if pack is not None and len(files) == 1:
             findings = (*findings, *run_tests(pack))
-        if findings:
-            raise AssertionError("\n".join(map(render, findings)))
+        require(not findings, "\n".join(map(render, findings)))
 
     # -- What runs
 
     def env(self) -> dict[str, str]:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTEST"))}
-        return {**kept, "PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+        return fresh_environment() | {"PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
 
     def run(self, block: Block, command: list[str], code: int | None = None) -> str:
         moved = [word.replace("7860", str(self.port)) if "server" in block.options else word for word in command]
@@ -152,7 +159,7 @@ class Page:
         if "server" in block.options:
             printed = printed.replace(str(self.port), "7860")
         wanted = int(block.options.get("exit", 0)) if code is None else code
-        assert done.returncode == wanted, f"exit code {done.returncode}, not {wanted}; printed:\n{printed}"
+        require(done.returncode == wanted, f"exit code {done.returncode}, not {wanted}; printed:\n{printed}")
         return printed
 
     def python(self, block: Block) -> None:
@@ -170,31 +177,32 @@ class Page:
             output, code = printed[2 * number], int(printed[2 * number + 1])
             last = number == len(steps) - 1
             wanted = int(block.options.get("exit", 0)) if last else 0
-            assert code == wanted, f"$ {command}\nexit code {code}, not {wanted}; printed:\n{output}"
-            assert not shown.strip() or same_text(shown, output), f"$ {command}\nprinted:\n{output}\nshown:\n{shown}"
+            require(code == wanted, f"$ {command}\nexit code {code}, not {wanted}; printed:\n{output}")
+            same = not shown.strip() or same_text(shown, output)
+            require(same, f"$ {command}\nprinted:\n{output}\nshown:\n{shown}")
 
     def setup(self, block: Block) -> None:
         for line in filter(None, (line.split("#")[0].strip() for line in block.text.splitlines())):
             program, *words = line.split()
-            assert program in ("cd", "make") or line.startswith("git clone "), line
+            require(program in ("cd", "make") or line.startswith("git clone "), line)
             if program == "make":
                 said = subprocess.run(["make", "-n", *words], cwd=ROOT, env=self.env(), capture_output=True, text=True)
-                assert said.returncode == 0, said.stderr
+                require(said.returncode == 0, said.stderr)
 
     # -- What was printed, and what is there
 
     def text_output(self, block: Block) -> None:
-        assert same_text(block.text, self.printed), f"printed:\n{self.printed}\nshown:\n{block.text}"
+        require(same_text(block.text, self.printed), f"printed:\n{self.printed}\nshown:\n{block.text}")
 
     def json_output(self, block: Block) -> None:
         shown, printed = documents(block.text), documents(self.printed)
-        assert shown
-        assert same_data(shown, printed[-len(shown) :]), f"printed:\n{self.printed}\nshown:\n{block.text}"
+        same = bool(shown) and same_data(shown, printed[-len(shown) :])
+        require(same, f"printed:\n{self.printed}\nshown:\n{block.text}")
 
     def files(self, block: Block) -> None:
         for line in filter(str.strip, block.text.splitlines()):
             if not line.startswith(" "):  # an indented line goes on with the one above
-                assert (ROOT / line.split()[0]).exists(), line
+                require((ROOT / line.split()[0]).exists(), line)
 
 
 def commands(text: str) -> list[tuple[str, str]]:
@@ -204,13 +212,13 @@ def commands(text: str) -> list[tuple[str, str]]:
         if line.startswith("$ "):
             found.append(([line[2:]], []))
             continue
-        assert found, f"a console block begins with '$ ', not with {line!r}"
+        require(bool(found), f"a console block begins with '$ ', not with {line!r}")
         command, shown = found[-1]
         if not shown and (command[-1].endswith("\\") or line.startswith("> ")):
             command.append(line.removeprefix("> "))
         else:
             shown.append(line)
-    assert found, "a console block without a command"
+    require(bool(found), "a console block without a command")
     return [("\n".join(command), "\n".join(shown)) for command, shown in found]
 
 

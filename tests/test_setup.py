@@ -26,7 +26,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from tests.serving import as_user, free_port, serving
+from tests.serving import as_user, free_port, fresh_environment, serving
 
 LOCKS = ("build.lock", "base.lock", "test.lock")
 
@@ -44,12 +44,6 @@ def copy_files(root: Path, files: Sequence[Path], target: Path) -> None:
     for file in files:
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / file, target / file)
-
-
-def fresh_environment() -> dict[str, str]:
-    """The environment of somebody who has no virtual environment active."""
-    dropped = ("PYTHON", "VIRTUAL_ENV", "PYTEST", "MAKE", "MFLAGS")
-    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
 
 def run(
@@ -263,6 +257,19 @@ def test_the_image_is_ready_for_a_space(root: Path) -> None:
     port = str(yaml.safe_load((root / "openenv.yaml").read_text("utf-8"))["port"])
     assert image.as_root == [f"useradd --create-home --uid 1000 {image.user}"]
     assert (image.port, image.env["PORT"]) == (port, port)
+
+
+def test_the_readme_is_the_front_page_of_a_space(root: Path) -> None:
+    _, front, _ = (root / "README.md").read_text("utf-8").split("---\n", 2)
+    assert yaml.safe_load(front) == {
+        "title": "Customer Support OpenEnv Environment",
+        "emoji": "🤖",
+        "colorFrom": "blue",
+        "colorTo": "green",
+        "sdk": "docker",
+        "app_port": 7860,
+        "tags": ["openenv", "reinforcement-learning", "llm", "customer-support"],
+    }
 
 
 @pytest.mark.slow
