@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from engine.action import Choice, Mistake
 from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn
-from engine.rules import Situation, compile_rules, same
+from engine.rules import Situation, pack_rules, same
 from engine.template import Template
 
 INVALID = "invalid"
@@ -131,7 +131,7 @@ class Automaton:
         self._need = [self._needed(name) for name in self.fields]
         self.sources: list[Source] = [Source("", "")]
         self.scripts = tuple(self._script(name, stalls) for name in self.fields)
-        self._rules = {name: compile_rules(action.rules) for name, action in pack.actions.items()}
+        self._rules = pack_rules(pack)
         self._transitions: dict[tuple[State, Choice], Transition] = {}
         self._views: dict[State, View] = {}
         classified_pays = pack.rewards.classification if ticket.category is not None else 0

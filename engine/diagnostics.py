@@ -60,6 +60,8 @@ CODES: dict[str, str] = {
 
 # How many findings are listed.
 MAX_FINDINGS = 100
+# The longest message, and the longest name for which a near one is looked for.
+LONGEST, LONGEST_NAME = 600, 200
 # The widest piece of a source line that is shown.
 SHOWN = 100
 # How many candidates are looked at, and how many compared to the end: bounds the time spent on a hostile file.
@@ -147,6 +149,7 @@ class Report:
             return
         near = nearest(*meant) if meant else None
         source, caret = _excerpt(*where.line)
+        message = message if len(message) <= LONGEST else message[:LONGEST] + "…"
         finding = Finding(code, message, where.place, "error", expected, near, source, caret)
         self._found[finding] = None
 
@@ -189,6 +192,8 @@ def as_json(finding: Finding) -> dict[str, Any]:
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `name` was most likely meant to be, or None where nothing is close."""
+    if len(name) > LONGEST_NAME:
+        return None
     folded = name.casefold()
     rough: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(_likely(name, candidates)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from engine.build import build, pack_validator
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report
-from engine.nodes import Map, Seq, Spot
+from engine.nodes import File, Map, Seq, Spot
 from engine.openings import opening_findings
 from engine.pack import Pack
 from engine.schema import check
@@ -65,7 +65,7 @@ def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
         return document, document is not None
     merged: Map | None = None
     whole = True
-    for each in _files(path, report):
+    for each in files(path, report):
         file = open_file(each, budget, report)
         document = parse(file, budget, report) if file is not None else None
         if document is None:
@@ -77,13 +77,20 @@ def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
     return merged, whole
 
 
-def _files(folder: Path, report: Report) -> list[Path]:
-    """pack.yaml, then the other files of a pack by name."""
-    main = folder / "pack.yaml"
-    others = sorted(
-        each for each in folder.iterdir() if each.suffix in (".yaml", ".yml") and not each.name.startswith(".")
-    )
-    return [main, *(each for each in others if each != main)][:MAX_FILES]
+def files(folder: Path, report: Report) -> list[Path]:
+    """pack.yaml, then the other *.yaml files of a pack by name; hidden ones are left out."""
+    try:
+        names = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    except OSError as error:
+        report.add("PACK001", File(str(folder), "").spot(0), f"the folder can't be read: {error.strerror}")
+        return []
+    for name in names:
+        if name.endswith(".yml"):
+            report.add("PACK001", File(str(folder / name), "").spot(0), "a pack's files end in .yaml; rename this one")
+    others = [name for name in names if name.endswith(".yaml") and name != "pack.yaml"]
+    if len(others) > MAX_FILES:
+        report.add("PACK012", File(str(folder), "").spot(0), f"a pack has {MAX_FILES} files at the most")
+    return [folder / name for name in ("pack.yaml", *others[:MAX_FILES])]
 
 
 def merge(into: Map, other: Map, report: Report) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from engine.pack import Rule, Scalar
+from engine.pack import Pack, Rule, Scalar
 
 Test = Callable[[Any], bool]
+FirstMatch = Callable[["Situation"], Rule | None]
 
 # The facts that hold names instead of one value.
 NAMED = ("facts", "parameters")
@@ -69,7 +71,13 @@ def _rule_test(rule: Rule) -> Callable[[Situation], bool]:
     return lambda situation: all(test(getattr(situation, name)) for name, test in tests)
 
 
-def compile_rules(rules: Sequence[Rule]) -> Callable[[Situation], Rule | None]:
+@lru_cache(maxsize=64)
+def pack_rules(pack: Pack) -> Mapping[str, FirstMatch]:
+    """The compiled rules of each of a pack's actions, by name."""
+    return {name: compile_rules(action.rules) for name, action in pack.actions.items()}
+
+
+def compile_rules(rules: Sequence[Rule]) -> FirstMatch:
     """The function that finds the rule that fires, or None where no rule matches."""
     compiled = tuple((rule, _rule_test(rule)) for rule in rules)
 

@@ -46,6 +46,17 @@ def _descend(validator: Any, instance: Any, schema: Any, path: str | int) -> Err
     return descended
 
 
+def _of_type(validator: Any, types: Any, instance: Any, schema: Any) -> Errors:
+    """As jsonschema does it, but without the whole instance in the message."""
+    if not any(validator.is_type(instance, name) for name in _listed(types)):
+        yield ValidationError("wrong type")
+
+
+def _one_of_these(validator: Any, values: Any, instance: Any, schema: Any) -> Errors:
+    if not any(type(value) is type(instance) and value == instance for value in values):
+        yield ValidationError("not one of these")
+
+
 def _properties(validator: Any, properties: Mapping[str, Any], instance: Any, schema: Any) -> Errors:
     if isinstance(instance, dict):
         for name, value in instance.items():
@@ -76,7 +87,14 @@ def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Errors:
 # Draft 2020-12 for schemas without patternProperties and prefixItems, which ours don't use.
 _extend: Any = extend
 _Validator = _extend(
-    Draft202012Validator, {"properties": _properties, "additionalProperties": _additional, "items": _items}
+    Draft202012Validator,
+    {
+        "type": _of_type,
+        "enum": _one_of_these,
+        "properties": _properties,
+        "additionalProperties": _additional,
+        "items": _items,
+    },
 )
 
 

@@ -27,8 +27,11 @@ MAX_NODES: Final = 250_000
 COSTLY: Final = 3
 MAX_DEPTH: Final = 50
 
-# YAML needs quadratic time to make a number of a long text.
+# YAML's own ways to recognise and to make a number take much time and memory where the text is long.
 LONGEST_NUMBER: Final = 100
+_NUMERIC = re.compile(r"[-+]?[0-9][0-9_.:]*")
+# How many characters of a text that is used again count as one value more.
+CHARACTERS: Final = 100
 
 # What YAML forbids in a file, and U+0085, which it would turn into a space.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -141,6 +144,8 @@ _CONSTRUCTORS: dict[str, Callable[[Any], Any]] = {
 
 def resolve(text: str) -> Any:
     """What YAML 1.1 makes of a plain text: itself, a bool, an int, a finite float, None, or NotJson."""
+    if len(text) > LONGEST_NUMBER:
+        return NotJson("a number") if _NUMERIC.fullmatch(text) else text
     for tag, pattern in _RESOLVERS.get(text[:1], ()):
         if not pattern.match(text):
             continue
@@ -148,8 +153,6 @@ def resolve(text: str) -> Any:
             return NotJson("a date")
         if tag not in _CONSTRUCTORS:
             return text
-        if len(text) > LONGEST_NUMBER:
-            return NotJson("a very long number")
         try:
             value = _CONSTRUCTORS[tag](yaml.ScalarNode(tag, text))
         except (ValueError, OverflowError):
@@ -184,6 +187,8 @@ class _Builder:
                 value: Any = event.value
                 if not event.implicit[0] or value[:1] in _RESOLVERS or self.comments or event.anchor is not None:
                     value, raw = self.scalar(event, mark)
+                if self.anchors and stack:
+                    stack[-1].inner += len(event.value) // CHARACTERS
             elif kind is events.MappingStartEvent or kind is events.SequenceStartEvent:
                 self.start(event)
                 continue
@@ -253,7 +258,7 @@ class _Builder:
                 self.budget.nodes -= COSTLY
                 self.file.raw[mark] = raw = text
         if event.anchor is not None:
-            self.anchors[event.anchor] = (value, 1, raw)
+            self.anchors[event.anchor] = (value, 1 + len(text) // CHARACTERS, raw)
             self.idle[event.anchor] = mark
         return value, raw
 
