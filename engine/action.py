@@ -114,6 +114,8 @@ class ActionSpace:
         """The valid action that a canonical form means, or what is wrong with it."""
         name = canonical.get("type")
         action = self.actions.get(name) if isinstance(name, str) else None
+        if action is None and name is None:
+            return Mistake("invalid.nothing", {"valid": list(self.actions)})
         if action is None:
             return Mistake("invalid.action", {"given": _quoted(name), "valid": list(self.actions)})
         given = {key: value for key, value in canonical.items() if key not in ENVELOPE}

@@ -19,7 +19,7 @@ from engine.checks import TicketCheck
 from engine.contract import Contract, TaskSpec, exact
 from engine.diagnostics import PackError, Report
 from engine.instructions import default_instructions
-from engine.nodes import Map, Spot, entries, items, plain, string
+from engine.nodes import Map, NotJson, Seq, Spot, entries, items, reading, string
 from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, ScriptedStep, ScriptedTest, Task, Ticket
 from engine.schema import check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
@@ -88,16 +88,17 @@ def build(document: Map, contract: Contract, report: Report, wrong: set[tuple[st
     tests = _tests(document, contract, tickets, report)
     if report:
         return None
-    instructions = string(document, "instructions") or default_instructions(
-        document.get("description", ""), vocabulary.fields.values(), vocabulary.categories.values(), actions.values()
+    description = string(document, "description")
+    instructions = default_instructions(
+        description, vocabulary.fields.values(), vocabulary.categories.values(), actions.values()
     )
     return Pack(
         name=document["pack"],
         version=document["version"],
         language=document.get("language", "en"),
-        description=document.get("description", ""),
+        description=description,
         digest=_digest(document, contract, defaults, tasks, int(max_steps), rewards),
-        instructions=instructions,
+        instructions=document.get("instructions", instructions),
         max_steps=int(max_steps),
         rewards=rewards,
         fields=MappingProxyType(vocabulary.fields),
@@ -212,7 +213,11 @@ def _tests(
         for number, step in enumerate(step_nodes):
             if isinstance(step, Map):
                 expected = _expected(step, "expect", (*EXPECTED, *keys), report)
-                steps.append(ScriptedStep(plain(entries(step, "do")), expected, step_nodes.item_spot(number).place))
+                steps.append(
+                    ScriptedStep(
+                        _json(entries(step, "do"), step.spot, report), expected, step_nodes.item_spot(number).place
+                    )
+                )
         final = _expected(node, "final", (*EXPECTED_AT_THE_END, *keys), report)
         tests.append(ScriptedTest(name, ticket, int(node.get("seed") or 0), tuple(steps), final, spot.place))
     return tuple(tests)
@@ -224,8 +229,19 @@ def _expected(node: Map, key: str, known: tuple[str, ...], report: Report) -> Ma
         if name not in known:
             message = f"'{name}' is nothing that can be expected here"
             report.add("PACK022", expected.key_spot(name), message, expected=", ".join(known), meant=(name, known))
-    result: Mapping[str, Any] = plain(expected)
+    result: Mapping[str, Any] = _json(expected, expected.spot, report)
     return result
+
+
+def _json(value: Any, spot: Spot, report: Report) -> Any:
+    """A value of any kind as plain JSON; what YAML makes of it that JSON doesn't know is reported."""
+    if isinstance(value, Map):
+        return {key: _json(inner, value.value_spot(key), report) for key, inner in value.items()}
+    if isinstance(value, Seq):
+        return [_json(inner, value.item_spot(index), report) for index, inner in enumerate(value)]
+    if isinstance(value, NotJson):
+        report.add("PACK020", spot, f"{reading(value, spot.raw)}; quote it")
+    return value
 
 
 def _digest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.build import build, pack_validator
+from engine.build import build, default_rules, pack_validator
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report
 from engine.nodes import File, Map, Seq, Spot
@@ -41,7 +41,11 @@ def load_pack(path: Path | str, contract: Contract | None = None) -> Pack:
 def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack | None, tuple[Finding, ...]]:
     """The pack, or None where it has errors, and everything that was found, warnings too."""
     report = Report()
-    contract = contract or load_contract()
+    try:
+        contract = contract or load_contract()
+        default_rules()
+    except PackError as error:
+        return None, error.findings
     document, whole = read_pack(Path(path), report)
     if document is None:
         return None, report.findings()

@@ -183,10 +183,3 @@ def string(node: Map, key: str, default: str = "") -> str:
     """The text under a key; the default where there is none, or something else."""
     value = node.get(key)
     return value if isinstance(value, str) else default
-
-
-def plain(value: Any) -> Any:
-    """The value as plain dictionaries and lists."""
-    if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
-    return [plain(inner) for inner in value] if isinstance(value, list) else value

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import yaml
 
-from engine.nodes import File, mark_of
-
-
-class Mistake(NamedTuple):
-    """A syntax error in an author's words. `unclosed`: a bracket may have been closed in what YAML took for a comment."""
-
-    mark: int
-    message: str
-    code: str = "PACK004"
-    unclosed: bool = False
+# The line of the character with an index: what stands before it, and what from it on.
+LineAt = Callable[[int], tuple[str, str]]
 
 
 class At(NamedTuple):
-    """A place, with what stands before it and from it on in its line."""
+    """A place, counted from 0, with what stands before it and from it on in its line."""
 
-    mark: int
+    index: int
     line: int
+    column: int
     before: str
     after: str
 
@@ -35,6 +29,19 @@ class At(NamedTuple):
     def indentation(self) -> int:
         whole = self.before + self.after
         return len(whole) - len(whole.lstrip())
+
+    def back(self) -> At:
+        """The place one character before: libyaml points behind a backslash."""
+        return self._replace(index=self.index - 1, column=self.column - 1) if self.column else self
+
+
+class Mistake(NamedTuple):
+    """A syntax error in an author's words. `unclosed`: a bracket may have been closed in what YAML took for a comment."""
+
+    at: At
+    message: str
+    code: str = "PACK004"
+    unclosed: bool = False
 
 
 _STARTS = {
@@ -66,17 +73,17 @@ _LINE_ABOVE = (
 _KEY_BEFORE = re.compile(r":[ \t]")
 
 
-def explain(error: yaml.MarkedYAMLError, file: File) -> Mistake:
+def explain(error: yaml.MarkedYAMLError, line_at: LineAt) -> Mistake:
     """The mistake behind an error of libyaml's scanner or parser."""
     problem, context = error.problem or "", error.context or ""
-    here = _at(error.problem_mark or error.context_mark, file)
-    start = _at(error.context_mark, file) if error.context_mark is not None else here
+    here = _at(error.problem_mark or error.context_mark, line_at)
+    start = _at(error.context_mark, line_at) if error.context_mark is not None else here
     if problem.startswith("mapping values"):
         return _colon(here)
     if "quoted scalar" in context:
         if "unexpected" not in problem:
-            return Mistake(_one_back(here), _ESCAPE)
-        return Mistake(start.mark, f"this quote is never closed: {start.character} is missing at the end of the text")
+            return Mistake(here.back(), _ESCAPE)
+        return Mistake(start, f"this quote is never closed: {start.character} is missing at the end of the text")
     if "flow sequence" in context or "flow mapping" in context:
         return _bracket(start, here)
     for words, at, message, code in (
@@ -94,31 +101,23 @@ def explain(error: yaml.MarkedYAMLError, file: File) -> Mistake:
         ("<document start>", here, _DOCUMENT, "PACK004"),
     ):
         if words in problem or words in context:
-            return Mistake(at.mark, message, code)
+            return Mistake(at, message, code)
     if here.character in _STARTS and not (here.character == "\t" and here.before.strip()):
-        return Mistake(here.mark, _STARTS[here.character])
+        return Mistake(here, _STARTS[here.character])
     if "did not find expected" in problem:
         return _leftover(here)
-    return Mistake(here.mark, f"this is not YAML: {problem}")
+    return Mistake(here, f"this is not YAML: {problem}")
 
 
-def _at(mark: yaml.Mark | None, file: File) -> At:
-    if mark is None:
-        return At(0, 0, "", "")
-    before, after = file.line(mark.index)
-    return At(mark_of(mark.index, mark.line, mark.column), mark.line, before, after)
-
-
-def _one_back(at: At) -> int:
-    """The mark of the character before a place: libyaml points behind a backslash."""
-    return at.mark - (1 << 48 | 1) if at.before else at.mark
+def _at(mark: yaml.Mark | None, line_at: LineAt) -> At:
+    return At(0, 0, 0, "", "") if mark is None else At(mark.index, mark.line, mark.column, *line_at(mark.index))
 
 
 def _colon(here: At) -> Mistake:
     """A ': ' where no key can end."""
     if _KEY_BEFORE.search(here.before):
-        return Mistake(here.mark, _PLAIN_COLON)
-    return Mistake(here.mark, _LONG_KEY if (here.mark & 0xFFFFFF) > 1024 else _LINE_ABOVE)
+        return Mistake(here, _PLAIN_COLON)
+    return Mistake(here, _LONG_KEY if here.column > 1024 else _LINE_ABOVE)
 
 
 def _bracket(start: At, here: At) -> Mistake:
@@ -126,13 +125,13 @@ def _bracket(start: At, here: At) -> Mistake:
     opening, closing = start.character, "]" if start.character == "[" else "}"
     # What stands no deeper than the bracket's own line is most likely not meant to be inside.
     if here.line > start.line and here.indentation <= start.indentation:
-        return Mistake(start.mark, f"'{opening}' is never closed: '{closing}' is missing", unclosed=True)
+        return Mistake(start, f"'{opening}' is never closed: '{closing}' is missing", unclosed=True)
     if here.character == ":":
-        return Mistake(here.mark, _PLAIN_COLON)
+        return Mistake(here, _PLAIN_COLON)
     if here.before.rstrip()[-1:] in ("'", '"'):
-        return Mistake(here.mark, _AFTER_QUOTE)
+        return Mistake(here, _AFTER_QUOTE)
     message = f"',' or '{closing}' is missing here; quote a text that holds commas, brackets or braces"
-    return Mistake(here.mark, message, unclosed=True)
+    return Mistake(here, message, unclosed=True)
 
 
 def _leftover(here: At) -> Mistake:
@@ -148,4 +147,4 @@ def _leftover(here: At) -> Mistake:
         message = "a text that begins with '[' or '{' must be quoted; nothing may stand after a closing bracket"
     else:
         message = "nothing may stand here; quote the text"
-    return Mistake(here.mark, message)
+    return Mistake(here, message)

@@ -91,7 +91,7 @@ def test_ten_invalid_actions_cost_exactly_one(desk: Pack) -> None:
 @pytest.mark.parametrize(
     ("action", "text"),
     [
-        ({}, "There is no action 'None'. Valid actions: ask_info, classify, resolve, tell."),
+        ({}, "No action was named. Valid actions: ask_info, classify, resolve, tell."),
         ({"type": "asks"}, "There is no action 'asks'. Valid actions: ask_info, classify, resolve, tell."),
         ({"type": "ask_info"}, "ask_info needs field: one of order, email, device, colour."),
         ({"type": "ask_info", "field": 3}, "ask_info: '3' is not a valid field. Valid: order, email, device, colour."),
