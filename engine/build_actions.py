@@ -18,7 +18,9 @@ WORDS = frozenset({"action", "field", "category", "required", "missing", "wrong"
 MISTAKE_WORDS = frozenset({"given", "parameter", "valid"})
 # What the phrases are for that no outcome is called by.
 TURN_PHRASES = frozenset({"stall", "refusal", "waive", "unanswered", "no_effect"})
-MISTAKE_PHRASES = frozenset({"invalid.action", "invalid.missing", "invalid.value", "invalid.parameter"})
+MISTAKE_PHRASES = frozenset(
+    {"invalid.nothing", "invalid.action", "invalid.missing", "invalid.value", "invalid.parameter"}
+)
 _PYTHON: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 
@@ -190,7 +192,7 @@ class ActionBuilder:
 
 
 def each_value(condition: Any, spot: Spot) -> Iterator[tuple[Any, Spot]]:
-    """Every value that a condition names, and where: a scalar, a list's items, or those of `const`, `enum` and `not`."""
+    """Every value that a condition names, and where: a scalar, a list's items, those of `const`, `enum` and `not`."""
     if isinstance(condition, Map):
         for key, value in condition.items():
             if key in ("const", "enum", "not"):

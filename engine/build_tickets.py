@@ -28,7 +28,7 @@ class TicketBuilder:
         }
 
     def build(self, nodes: Seq, broken: Container[int]) -> tuple[dict[str, Ticket], list[Written]]:
-        """The tickets by id, and those in which nothing is wrong so far. `broken` are indexes that the schema refused."""
+        """The tickets by id, and those in which nothing is wrong so far. `broken` indexes the schema refused."""
         tickets: dict[str, Ticket] = {}
         sound: list[Written] = []
         for index, node in enumerate(nodes):

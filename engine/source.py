@@ -214,7 +214,7 @@ class _Builder:
                 root = value
                 continue
             frame = stack[-1]
-            node = frame.node
+            node: Any = frame.node
             if type(node) is Seq:
                 node.append(value)
                 node.marks.append(mark)
@@ -224,7 +224,7 @@ class _Builder:
                     self.odd_key(frame, value, mark, raw)
             else:
                 if not frame.skip:
-                    node[frame.key] = value  # type: ignore[call-overload]
+                    node[frame.key] = value
                     node.marks += (frame.key_mark, mark)
                 frame.key = None
         for name, mark in self.idle.items():

@@ -36,7 +36,7 @@ class At(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A syntax error in an author's words. `unclosed`: a bracket may have been closed in what YAML took for a comment."""
+    """A syntax error in an author's words. `unclosed`: a comment may have swallowed the bracket."""
 
     at: At
     message: str
@@ -67,8 +67,8 @@ _DOCUMENT = "nothing may stand here: the document has ended, or this line is ind
 _TAG = "'!' starts a tag, and packs don't allow tags; quote the text"
 _LONG_KEY = "a key may have 1,024 characters at the most; quote the text, if this isn't a key"
 _LINE_ABOVE = (
-    "this ':' doesn't fit the line above: the line is indented wrongly, the key above lacks ': ' (a colon and a space), "
-    "or a plain text that goes on here holds ': ' (quote it)"
+    "this ':' doesn't fit the line above: the line is indented wrongly, the key above lacks ': ' (a colon and a "
+    "space), or a plain text that goes on here holds ': ' (quote it)"
 )
 _KEY_BEFORE = re.compile(r":[ \t]")
 

@@ -11,7 +11,6 @@ from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Category, Fact, Field, Person, Scalar, Text
 from engine.template import Template, TemplateError, compile_template
 
-
 # How many names may stand in all templates of a pack.
 MAX_EXPRESSIONS = 30_000
 
