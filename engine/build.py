@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, ScriptedStep, Script
 from engine.schema import check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
 from engine.values import ValueCheck
-from engine.vocabulary import Vocabulary, listed
+from engine.vocabulary import Steps, Vocabulary, listed
 
 _HERE = Path(__file__).parent
 _DEFAULTED = ("tasks", "rewards", "actions", "rules", "phrases")
@@ -64,13 +64,13 @@ def default_rules() -> Map:
     return document
 
 
-def build(document: Map, contract: Contract, report: Report, wrong: set[tuple[str | int, ...]]) -> Pack | None:
+def build(document: Map, contract: Contract, report: Report, wrong: Set[Steps]) -> Pack | None:
     """The pack that a document describes; None, and findings, where something in it doesn't fit.
 
     `wrong` holds paths that the schema refused: about them nothing is said that may follow from that.
     """
     defaults = default_rules()
-    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), report)
+    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), wrong, report)
     tasks = _tasks(document, defaults, contract, report)
     max_steps = document.get("max_steps", contract.max_steps)
     rewards = _rewards(document, defaults, contract, max_steps, report)
@@ -219,7 +219,12 @@ def _tests(
                     )
                 )
         final = _expected(node, "final", (*EXPECTED_AT_THE_END, *keys), report)
-        tests.append(ScriptedTest(name, ticket, int(node.get("seed") or 0), tuple(steps), final, spot.place))
+        seed = node.get("seed", 0)
+        tests.append(
+            ScriptedTest(
+                name, ticket, int(seed) if isinstance(seed, int | float) else 0, tuple(steps), final, spot.place
+            )
+        )
     return tuple(tests)
 
 

@@ -32,6 +32,8 @@ class ActionBuilder:
         self.report = vocabulary.report
         # All texts that an answer may be made of, with the words they may hold and where they are written.
         self.said: list[tuple[Text, frozenset[str], Spot]] = []
+        # Whether any rule names a phrase that there isn't.
+        self.misspelt = False
         self.phrases = self._phrases()
 
     def _phrases(self) -> dict[str, Text]:
@@ -45,6 +47,8 @@ class ActionBuilder:
         return phrases
 
     def _text(self, node: Any, spot: Spot, extra: frozenset[str]) -> Text:
+        if isinstance(node, Map) and "template" in node:
+            spot = node.value_spot("template")
         text = self.vocabulary.text(node, spot, extra)
         self.said.append((text, extra, spot))
         return text
@@ -105,17 +109,18 @@ class ActionBuilder:
         return Parameter(name, given.description, "string", values, given.required)
 
     def _parameter(self, action: str, name: str, node: Any, filled: bool) -> Parameter:
-        kind: ParameterType = node.get("type", "string") if isinstance(node, Map) else "string"
         node = node if isinstance(node, Map) else Map(self.document.file, self.document.mark)
-        values = tuple(scalar(value) for value in node.get("enum") or ())
+        given = node.get("type")
+        kind: ParameterType = given if given in ("integer", "boolean") else "string"
+        values = tuple(scalar(value) for value in items(node, "enum"))
         if kind == "boolean" and not values:
             values = (False, True)
         if not values and not filled:
             message = f"the parameter '{name}' of '{action}' needs its values in `enum`: there must be finitely many"
             self.report.add("PACK035", node.spot, message)
         for index, value in enumerate(values if "enum" in node else ()):
-            spot = node["enum"].item_spot(index)
-            if type(value) is not _PYTHON.get(kind, str):
+            if type(value) is not _PYTHON[kind]:
+                spot = items(node, "enum").item_spot(index)
                 self.report.add("PACK035", spot, f"{shown(value)} is not of the type '{kind}'", expected=kind)
         self.vocabulary.distinct(values, items(node, "enum"))
         return Parameter(name, string(node, "description"), kind, values, node.get("required") is not False)
@@ -156,6 +161,7 @@ class ActionBuilder:
             return self._text(node, spot, WORDS)
         name = string(node, "phrase")
         if name not in self.phrases:
+            self.misspelt = True
             spot = node.value_spot("phrase")
             expected = listed(self.phrases)
             self.report.add("PACK036", spot, f"unknown phrase '{name}'", expected=expected, meant=(name, self.phrases))
@@ -171,12 +177,15 @@ class ActionBuilder:
             if name not in known:
                 self.vocabulary.unknown(code, what, name, known, conditions.key_spot(name))
                 continue
-            for value, spot in each_value(condition, conditions.value_spot(name)):
+            # Without any values there is a finding already.
+            for value, spot in each_value(condition, conditions.value_spot(name)) if known[name].values else ():
                 self.vocabulary.one_of(value, known[name], code, f"the {what} '{name}'", spot)
         return conditions
 
     def _unused_phrases(self, actions: Mapping[str, Action]) -> None:
-        """A phrase that nothing is called by is a slip of the pen."""
+        """A phrase that nothing is called by is a slip of the pen; so is, perhaps, the name in a rule."""
+        if self.misspelt:
+            return
         outcomes = {rule.outcome for action in actions.values() for rule in action.rules}
         used = {*outcomes, *TURN_PHRASES, *MISTAKE_PHRASES, *entries(self.defaults, "phrases"), *self._said()}
         nodes = entries(self.document, "phrases")

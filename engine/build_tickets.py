@@ -87,12 +87,14 @@ class TicketBuilder:
             written = [(name, node["person"].item_spot(index)) for index, name in enumerate(node["person"])]
         found: dict[str, None] = {}
         for name, spot in written:
+            if not isinstance(name, str):
+                continue
             if name in found:
                 self.report.add("PACK040", spot, f"'{name}' is listed twice")
-            elif isinstance(name, str) and name not in self.vocabulary.people:
-                self.vocabulary.unknown("PACK033", "person", name, self.vocabulary.people, spot)
-            elif isinstance(name, str):
+            elif name in self.vocabulary.people:
                 found[name] = None
+            else:
+                self.vocabulary.unknown("PACK033", "person", name, self.vocabulary.people, spot)
         return tuple(found)
 
     def known(self, node: Map) -> dict[str, Text]:

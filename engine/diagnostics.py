@@ -148,10 +148,17 @@ class Report:
             self._left_out += 1
             return
         near = nearest(*meant) if meant else None
-        source, caret = _excerpt(*where.line)
+        source, caret = excerpt(*where.line)
         message = message if len(message) <= LONGEST else message[:LONGEST] + "…"
         finding = Finding(code, message, where.place, "error", expected, near, source, caret)
-        self._found[finding] = None
+        self.take(finding)
+
+    def take(self, finding: Finding) -> None:
+        """Adds a finding made elsewhere."""
+        if len(self._found) >= MAX_FINDINGS:
+            self._left_out += 1
+        else:
+            self._found[finding] = None
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, in the order of their places."""
@@ -230,7 +237,7 @@ def _ends(left: str, right: str) -> int:
     return start + end
 
 
-def _excerpt(before: str, after: str) -> tuple[str, int]:
+def excerpt(before: str, after: str) -> tuple[str, int]:
     """What of a line is shown, at most SHOWN characters around the place, and how many of them stand before it."""
     room = max(SHOWN * 2 // 3, SHOWN - len(after))
     left = before if len(before) <= room else "…" + before[1 - room :]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from engine.build import build, default_rules, pack_validator
 from engine.contract import Contract, load_contract
-from engine.diagnostics import Finding, PackError, Report
+from engine.diagnostics import Finding, PackError, Report, excerpt
 from engine.nodes import File, Map, Seq, Spot
 from engine.openings import opening_findings
 from engine.pack import Pack
@@ -55,9 +57,27 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
     pack = build(document, contract, report, wrong) if whole else None
     if pack is None:
         return None, report.findings()
-    findings = (*ticket_findings(pack), *opening_findings(pack, contract.observation_space))
-    errors = any(finding.severity == "error" for finding in findings)
-    return None if errors else pack, findings
+    errors = False
+    for finding in (*ticket_findings(pack), *opening_findings(pack, contract.observation_space)):
+        errors = errors or finding.severity == "error"
+        report.take(finding)
+    return None if errors else pack, with_lines(report.findings())
+
+
+def with_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, each with the line that it is about; where it has none yet, its file is read again."""
+    read: dict[str, File | None] = {}
+    found = []
+    for finding in findings:
+        name = finding.place.file
+        if finding.source is None and name not in read:
+            read[name] = open_file(Path(name), Budget(), Report())
+        file = read.get(name)
+        if finding.source is None and file is not None:
+            source, caret = excerpt(*file.find(finding.place).line)
+            finding = replace(finding, source=source, caret=caret)
+        found.append(finding)
+    return tuple(found)
 
 
 def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:

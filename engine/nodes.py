@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from engine.diagnostics import Place
@@ -34,6 +35,12 @@ class File:
         """The spot of a character of the text."""
         before = _LINE_BREAK.split(self.text[:index])
         return Spot(self, mark_of(index, len(before) - 1, len(before[-1])))
+
+    def find(self, place: Place) -> Spot:
+        """The spot of a place in this file."""
+        breaks = islice(_LINE_BREAK.finditer(self.text), max(0, place.line - 2), None)
+        start = next((found.end() for found in breaks), 0) if place.line > 1 else 0
+        return Spot(self, mark_of(start + place.column - 1, place.line - 1, place.column - 1))
 
     def line(self, index: int) -> tuple[str, str]:
         """What stands before and from a character on in its line, each cut at 500 characters."""

@@ -8,6 +8,7 @@ the inner ones leave only one way to go, or the outer one is short.
 from __future__ import annotations
 
 import re
+import warnings
 from importlib import import_module
 from typing import Any, Final
 
@@ -47,10 +48,14 @@ class Pattern:
 
     def __init__(self, source: str) -> None:
         try:
-            self._tree = list(_parser.parse(source))
-            self._compiled = re.compile(source)
-        except (re.error, OverflowError, RecursionError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self._tree = list(_parser.parse(source))
+                self._compiled = re.compile(source)
+        except (re.error, OverflowError, RecursionError, Warning) as error:
             raise PatternError(f"this is not a regular expression: {error}") from None
+        if self._compiled.flags != re.UNICODE:
+            raise PatternError("flags are not allowed in a pattern")
         self._anchored = bool(self._tree) and self._tree[0] in _STARTS
         self.cost(1)
 
@@ -76,6 +81,8 @@ def _part(part: Any, following: Any, length: int) -> int:
     if kind in _SINGLE:
         return 1
     if kind is op.SUBPATTERN:
+        if operand[1] or operand[2]:
+            raise PatternError("flags are not allowed in a pattern")
         return _sequence(list(operand[-1]), length)
     if kind is op.BRANCH:
         return min(_LIMIT, sum(_sequence(list(branch), length) for branch in operand[1]))

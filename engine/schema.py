@@ -150,13 +150,23 @@ def check(root: Map, validator: Validator, report: Report) -> set[Path_]:
             container[path[-1]] = spot.raw
         else:
             wrong.add(path[:2])
-        if not spot.excused or error.validator == "additionalProperties":
+        if _is_braces(error, value, spot):
+            report.add("PACK020", spot, "braces start a mapping; quote a text that begins with '{'")
+            spot.excuse()
+        elif not spot.excused or error.validator == "additionalProperties":
             _SENTENCES.get(str(error.validator), _other)(error, value, spot, report)
     return wrong
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _is_braces(error: ValidationError, value: Any, spot: Spot) -> bool:
+    """Whether a mapping stands where a text may, and is most likely one: {name}."""
+    may_be_text = isinstance(error.schema, Mapping) and "string" in _listed(error.schema.get("type"))
+    names = isinstance(value, Map) and bool(value) and all(inner is None for inner in value.values())
+    return may_be_text and names and spot.starts("{")
 
 
 def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
@@ -177,11 +187,6 @@ def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> Non
 
 def _unknown(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
     known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
-    text_meant = isinstance(error.schema, Mapping) and "string" in _listed(error.schema.get("type"))
-    if text_meant and spot.starts("{") and all(inner is None for inner in value.values()):
-        report.add("PACK020", spot, "braces start a mapping; quote a text that begins with '{'")
-        spot.excuse()
-        return
     for key in value:
         if report.full:
             return

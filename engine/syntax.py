@@ -30,9 +30,10 @@ class At(NamedTuple):
         whole = self.before + self.after
         return len(whole) - len(whole.lstrip())
 
-    def back(self) -> At:
-        """The place one character before: libyaml points behind a backslash."""
-        return self._replace(index=self.index - 1, column=self.column - 1) if self.column else self
+    def backslash(self) -> At:
+        """The place of the backslash here or before: libyaml points at it, or somewhere behind it."""
+        steps = 0 if self.character == "\\" else len(self.before) - self.before.rfind("\\")
+        return self._replace(index=self.index - steps, column=self.column - steps)
 
 
 class Mistake(NamedTuple):
@@ -82,7 +83,7 @@ def explain(error: yaml.MarkedYAMLError, line_at: LineAt) -> Mistake:
         return _colon(here)
     if "quoted scalar" in context:
         if "unexpected" not in problem:
-            return Mistake(here.back(), _ESCAPE)
+            return Mistake(here.backslash(), _ESCAPE)
         return Mistake(start, f"this quote is never closed: {start.character} is missing at the end of the text")
     if "flow sequence" in context or "flow mapping" in context:
         return _bracket(start, here)

@@ -89,8 +89,11 @@ def compile_template(source: str) -> Template:
     Raises:
         TemplateError: with a sentence that says what an author should change.
     """
-    if "{#" in source.replace("'{#'", ""):
-        raise TemplateError("'{#' would start a comment, and its text would be lost; write {{ '{#' }}")
+    for opening in ("{#", "{%"):
+        if opening in source.replace(f"'{opening}'", ""):
+            raise TemplateError(
+                f"'{opening}' starts a comment or a statement, which don't work; write {{{{ '{opening}' }}}}"
+            )
     try:
         tree = _ENVIRONMENT.parse(_exact(source))
     except TemplateSyntaxError as error:
@@ -141,6 +144,10 @@ def _checked(node: nodes.Node) -> nodes.Node:
         node = node.node
     if isinstance(node, nodes.Name) and node.name == "fields":
         raise TemplateError("'fields' needs a field's name: {{ fields['name'] }}")
+    if isinstance(node, nodes.Const) and not isinstance(node.value, str):
+        raise TemplateError(
+            "a number, 'true', 'false' or 'none' is no name; a field of that name is {{ fields['name'] }}"
+        )
     if isinstance(node, nodes.Name | nodes.Const) or _is_field(node):
         return node
     raise _refusal(node)

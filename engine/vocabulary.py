@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from engine.contract import Contract
@@ -13,6 +13,10 @@ from engine.template import Template, TemplateError, compile_template
 
 # How many names may stand in all templates of a pack.
 MAX_EXPRESSIONS = 30_000
+
+
+# The first steps of a path into a document.
+Steps = tuple[str | int, ...]
 
 
 class Choices:
@@ -29,12 +33,14 @@ class Choices:
 class Vocabulary:
     """A pack's fields, categories, people and facts. Every method reports what it finds wrong."""
 
-    def __init__(self, document: Map, contract: Contract, contract_fields: Iterable[str], report: Report) -> None:
-        """`contract_fields` are those that the contract lists."""
+    def __init__(
+        self, document: Map, contract: Contract, contract_fields: Iterable[str], wrong: Set[Steps], report: Report
+    ) -> None:
+        """`contract_fields` are those that the contract lists; `wrong` is what the schema refused."""
         self.report = report
         self.expressions = MAX_EXPRESSIONS
         self.task_ids = tuple(task.id for task in contract.tasks)
-        self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
+        self.fields: dict[str, Field] = self._fields(entries(document, "fields"), wrong)
         if document.get("pack") == contract.name:
             self._add_contract_fields(entries(document, "fields"), tuple(contract_fields))
         self.facts: dict[str, Fact] = {}
@@ -47,16 +53,15 @@ class Vocabulary:
         }
         self.people = {name: self._person(name, node) for name, node in _maps(entries(document, "people"))}
 
-    def _fields(self, nodes: Map) -> dict[str, Field]:
+    def _fields(self, nodes: Map, wrong: Set[Steps]) -> dict[str, Field]:
         fields = {}
-        for name, node in _maps(nodes):
+        for name, node in nodes.items():
+            if not isinstance(node, Map) or ("fields", name) in wrong:
+                fields[name] = Field(name, name, {})
+                continue
             sample = node.get("sample")
-            fields[name] = Field(
-                name,
-                string(node, "description", name),
-                dict(entries(node, "schema")),
-                tuple(str(item) for item in sample) if isinstance(sample, Seq) else sample,
-            )
+            drawn = tuple(sample) if isinstance(sample, Seq) else sample
+            fields[name] = Field(name, string(node, "description", name), dict(entries(node, "schema")), drawn)
         return fields
 
     def _add_contract_fields(self, nodes: Map, contract_fields: tuple[str, ...]) -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException
@@ -19,10 +18,10 @@ from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import load_pack, shipped_packs
 from engine.pack import Pack
-from server import body, openapi, problems
+from server import http, openapi, problems
 from server.answers import encode
 from server.problems import Problem
-from server.service import Caller, Service
+from server.service import Service
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
 
@@ -121,28 +120,17 @@ def _load(paths: Sequence[Path | str]) -> list[Pack]:
 
 
 def _add_episode_routes(application: Flask, service: Service) -> None:
-    @application.post("/reset")
-    def reset() -> Response:
-        answer = service.reset(_body(request), _caller(request))
-        response = _json(answer)
-        # Any text may be an episode id; a cookie takes only some of ASCII.
-        cookie = quote(answer["metadata"]["episode_id"], safe="")
-        response.set_cookie(openapi.COOKIE, cookie, httponly=True, samesite="Lax")
-        return response
+    for (method, path), route in http.HOT.items():
 
-    @application.post("/step")
-    def step() -> Response:
-        return _json(service.step(_body(request), _caller(request)))
+        def view(route: http.Route = route) -> Response:
+            return _response(http.respond(service, route, _request(request)))
 
-    @application.get("/state")
-    def state() -> Response:
-        return _json(service.state(request.args.get("episode_id"), _caller(request)))
+        application.add_url_rule(path, f"{method} {path}", view, methods=[method])
 
 
 def _add_catalogue_routes(application: Flask, service: Service) -> None:
     catalogue = service.catalogue
     application.add_url_rule("/", "index", lambda: _json(openapi.index(catalogue.contract)))
-    application.add_url_rule("/health", "health", lambda: _json({"status": "healthy"}))
     application.add_url_rule("/metadata", "metadata", lambda: _json(catalogue.metadata()))
     application.add_url_rule("/packs", "packs", lambda: _json(catalogue.packs()))
     application.add_url_rule("/tasks", "tasks", lambda: _json(catalogue.tasks(request.args.get("pack"))))
@@ -177,17 +165,14 @@ def _routing(error: HTTPException) -> Problem:
     return Problem(error.code or 500, error.description or "The request can't be answered.")
 
 
-def _body(asked: Request) -> Any:
-    """The body as JSON, whatever its content type says: simple clients forget it."""
-    raw = b""
-    while len(raw) <= _PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
-        raw += piece
-    return body.decode(raw)
-
-
-def _caller(asked: Request) -> Caller:
+def _request(asked: Request) -> http.Request:
+    headers = {name.lower(): value for name, value in asked.headers.items()}
     cookie = asked.cookies.get(openapi.COOKIE)
-    return Caller(unquote(cookie) if cookie else None, asked.remote_addr)
+    return http.Request(asked.get_data(cache=False), asked.args, headers, cookie, asked.remote_addr)
+
+
+def _response(answer: http.Answer) -> Response:
+    return Response(answer.body, answer.status, answer.headers, mimetype=answer.media_type)
 
 
 def _json(document: Any) -> Response:
@@ -195,7 +180,7 @@ def _json(document: Any) -> Response:
 
 
 def _problem(problem: Problem) -> Response:
-    return Response(encode(problem.document()), problem.status, mimetype=problems.MEDIA_TYPE)
+    return _response(http.refuse(problem))
 
 
 if __name__ == "__main__":

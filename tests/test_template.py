@@ -1,0 +1,89 @@
+"""Templates: names and filters, and every other byte as it was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.build_tickets import field_template
+from engine.template import TemplateError, compile_template
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("plain text", "plain text"),
+        ("", ""),
+        ("It is {{ order }}.", "It is A-1."),
+        ("{{order}}{{ order }}", "A-1A-1"),
+        ("{{ order | lower }}", "a-1"),
+        ("{{ fields['⚠️ 版本?'] }}", "3"),
+        ("{{ missing | join(' and ') }}", "os and browser"),
+        ("{{ missing }}", "os, browser"),
+        ("{{ wrong | join(', ') | default('nothing', true) }}", "nothing"),
+        ("{{ category | default('none', true) }}", "none"),
+        ("{{ told }}", "false"),
+        ("{name} ${7} { {order} } %s", "{name} ${7} { {order} } %s"),
+        ("a\r\nb\rc\n", "a\r\nb\rc\n"),
+        ("\n  {{ order }}\t\n\n", "\n  A-1\t\n\n"),
+        ("{{ '{{' }}{{ '}}' }}", "{{}}"),
+    ],
+)
+def test_rendering(source: str, text: str) -> None:
+    values = {"order": "A-1", "⚠️ 版本?": "3", "missing": ["os", "browser"], "wrong": [], "category": "", "told": False}
+    assert compile_template(source).render(values) == text
+
+
+def test_a_value_is_never_read_as_a_template() -> None:
+    assert compile_template("{{ order }}").render({"order": "{{ secret }}"}) == "{{ secret }}"
+
+
+def test_names_are_told_apart_by_how_they_are_written() -> None:
+    template = compile_template("{{ a }} {{ fields['b'] }} {{ c | lower }}")
+    assert (template.plain, template.fields) == ({"a", "c"}, {"b"})
+    assert template.names == {"a", "b", "c"}
+    assert template.render({"a": "1", "c": "3"}, {"b": "2"}) == "1 2 3"
+
+
+@pytest.mark.parametrize(
+    "name", ["order_id", "from", "class", "it's", 'a "b"', "a\\nb", "}}", "{{ x }}", "⚠️ 版本?", "", "a\nb"]
+)
+def test_a_field_of_any_name_has_a_template(name: str) -> None:
+    assert field_template(name).names == {name}
+    assert field_template(name).render({name: "value"}) == "value"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ order",
+        "{{ }}",
+        "{% if order %}x{% endif %}",
+        "{% raw %}x{% endraw %}",
+        "{# lost #}",
+        "{{ order.upper() }}",
+        "{{ order.__class__ }}",
+        "{{ order['x'] }}",
+        "{{ order + 'x' }}",
+        "{{ 'x' if order else 'y' }}",
+        "{{ order | no_such_filter }}",
+        "{{ range(10) }}",
+        "{{ fields[order] }}",
+        "{{ fields }}",
+        "{{ none }}",
+        "{{ true }}",
+        "{{ 5 }}",
+    ],
+)
+def test_nothing_else_of_jinja_works(source: str) -> None:
+    with pytest.raises(TemplateError):
+        compile_template(source)
+
+
+def test_a_missing_value_is_an_error() -> None:
+    with pytest.raises(TemplateError):
+        compile_template("{{ order }}").render({})
+
+
+def test_equal_sources_are_equal_templates() -> None:
+    assert compile_template("{{ a }}") == compile_template("{{ a }}")
+    assert compile_template("{{ a }}") != compile_template("{{ b }}")
