@@ -1,6 +1,6 @@
 """How long a pack of 1,000 tickets (about 1 MB) takes to load, beside a bare yaml.load of the same file.
 
-    python -m benchmarks.load [TICKETS]
+python -m benchmarks.load [TICKETS]
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ pack: generated
 version: 1.0.0
 description: A pack as long as a year of tickets.
 fields:
-  order_id: {description: The number on the order confirmation, schema: {type: string, pattern: '^ORD-[0-9]{5}$'}, sample: 'ORD-#####'}
+  order_id:
+    description: The number on the order confirmation
+    schema: {type: string, pattern: '^ORD-[0-9]{5}$'}
+    sample: 'ORD-#####'
   email: {description: The address the account is under, schema: {format: email}}
   device: {description: What the customer uses, schema: {maxLength: 40}}
   browser: {description: The program that pages are opened with}
@@ -44,15 +47,16 @@ TICKET = """\
     category: delivery
     person: slow
     messages:
-      - The app says that parcel {n} was delivered on Monday, but nothing came, and nobody in the house has seen anything of it.
+      - The app says that parcel {n} was delivered on Monday, but nothing came, and nobody in the house has seen it.
       - Hello! I've been waiting for {n} days now. The tracking page says "delivered", which it wasn't. Where is it?
-      - {{template: "Where is {{{{ order_id }}}}? It was due on the {n}th. I have asked twice, and got no answer.", known: [order_id]}}
+      - template: "Where is {{{{ order_id }}}}? It was due on the {n}th. I have asked twice, and got no answer."
+        known: [order_id]
     known: {{device: Lumo {n}}}
     optional: [browser]
     answers:
       order_id:
         - say: One moment, I have to look for the mail that you sent me about it, it was number {n} or so.
-        - {{say: "It's ORD-50231, I think. Or was that the other one? No, that must be it.", value: ORD-50231, wrong: true}}
+        - {{say: "It's ORD-50231, I think. Or was it the other one? No, it must be.", value: ORD-50231, wrong: true}}
         - {{say: "Sorry, here it is: ORD-{n:05}.", value: ORD-{n:05}, gives: {{device: Lumo {n}}}}}
       email: {{say: "customer{n}@example.org, if I'm not mistaken.", value: customer{n}@example.org}}
       browser: {{say: I only use the app., waive: true}}

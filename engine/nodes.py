@@ -60,7 +60,7 @@ class Spot(NamedTuple):
     mark: int
 
     @property
-    def index(self) -> int:
+    def offset(self) -> int:
         return self.mark >> 48
 
     @property
@@ -70,7 +70,7 @@ class Spot(NamedTuple):
     @property
     def line(self) -> tuple[str, str]:
         """The line that it stands in, up to the place and from there on."""
-        return self.file.line(self.index)
+        return self.file.line(self.offset)
 
     @property
     def raw(self) -> str | None:
@@ -86,7 +86,7 @@ class Spot(NamedTuple):
 
     def starts(self, text: str) -> bool:
         """Whether `text` stands there."""
-        return self.file.text.startswith(text, self.index)
+        return self.file.text.startswith(text, self.offset)
 
 
 class Map(dict[str, Any]):

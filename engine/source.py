@@ -96,7 +96,7 @@ def parse(file: File, budget: Budget, report: Report) -> Map | None:
         mistake = explain(error, file.line)
         at = mistake.at
         if not (mistake.unclosed and builder.lost_text):
-            report.add(mistake.code, Spot(file, mark_of(at.index, at.line, at.column)), mistake.message)
+            report.add(mistake.code, Spot(file, mark_of(at.offset, at.line, at.column)), mistake.message)
         return None
     except yaml.YAMLError as error:
         report.add("PACK004", file.spot(0), f"this is not YAML: {error}")

@@ -15,7 +15,7 @@ LineAt = Callable[[int], tuple[str, str]]
 class At(NamedTuple):
     """A place, counted from 0, with what stands before it and from it on in its line."""
 
-    index: int
+    offset: int
     line: int
     column: int
     before: str
@@ -33,7 +33,7 @@ class At(NamedTuple):
     def backslash(self) -> At:
         """The place of the backslash here or before: libyaml points at it, or somewhere behind it."""
         steps = 0 if self.character == "\\" else len(self.before) - self.before.rfind("\\")
-        return self._replace(index=self.index - steps, column=self.column - steps)
+        return self._replace(offset=self.offset - steps, column=self.column - steps)
 
 
 class Mistake(NamedTuple):

@@ -104,7 +104,8 @@ class Vocabulary:
 
     def unknown(self, code: str, what: str, name: str, known: Iterable[str], spot: Spot) -> None:
         """Reports a name that isn't declared, with the nearest one that is."""
-        self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
+        if not spot.excused:
+            self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
 
     def distinct(self, values: tuple[Scalar, ...], nodes: Seq) -> None:
         """Reports values that are listed twice."""
@@ -135,7 +136,7 @@ class Vocabulary:
 
     def one_of(self, value: Any, choices: Choices, code: str, what: str, spot: Spot) -> None:
         """Reports a value that isn't one of a fact's or a parameter's."""
-        if isinstance(value, str | int) and value not in choices:
+        if isinstance(value, str | int) and value not in choices and not spot.excused:
             texts = [one for one in choices.values if isinstance(one, str)]
             meant = (value, texts) if isinstance(value, str) else None
             expected = listed(shown(one) for one in choices.values)

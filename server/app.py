@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +21,17 @@ from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import load_pack, shipped_packs
 from engine.pack import Pack
-from server import http, openapi, problems
+from server import body, http, openapi, problems
 from server.answers import encode
+from server.asgi import Asgi
+from server.mcp import Mcp
 from server.problems import Problem
 from server.service import Service
+from server.sessions import Sessions
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
 
-# A body that is too large is read up to here: a client that is answered while it still sends may miss the answer.
-_PATIENCE = 1024 * 1024
-
-app: Flask  # made when it is first asked for, so that importing this module loads no packs
+app: Deskproof  # made when it is first asked for, so that importing this module loads no packs
 
 
 def __getattr__(name: str) -> Any:
@@ -38,7 +41,19 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None = None) -> Flask:
+class Deskproof(Flask):
+    """One callable for both worlds: with two arguments a WSGI application, otherwise an ASGI one."""
+
+    asgi: Asgi
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) == 2:
+            return super().__call__(*args)
+        # uvicorn takes a callable object for an ASGI 2 application: called with the scope, it gives the rest.
+        return self.asgi(*args) if len(args) == 3 else partial(self.asgi, *args)
+
+
+def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None = None) -> Deskproof:
     """An application that serves `packs`; by default those that PACKS names, else the shipped ones.
 
     Exits with status 1, and the findings on stderr, where PACKS names a pack that can't be served. Raises ValueError
@@ -47,11 +62,14 @@ def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None =
     if packs is None:
         packs = _load(_named_packs())
     service = Service(packs, MemoryStore() if store is None else store, load_contract())
-    application = Flask("server", static_folder=None)
+    sessions = Sessions(time.monotonic, lambda: uuid.uuid4().hex)
+    mcp = Mcp(service, sessions)
+    application = Deskproof("server", static_folder=None)
     application.url_map.merge_slashes = False  # a path is right or wrong: nothing redirects
-    _add_episode_routes(application, service)
+    _add_routes(application, service, http.HOT)
     _add_catalogue_routes(application, service)
     _add_error_handlers(application)
+    application.asgi = Asgi(service, sessions, mcp, application.wsgi_app)
     return application
 
 
@@ -119,11 +137,12 @@ def _load(paths: Sequence[Path | str]) -> list[Pack]:
     return list(packs.values())
 
 
-def _add_episode_routes(application: Flask, service: Service) -> None:
-    for (method, path), route in http.HOT.items():
+def _add_routes(application: Flask, service: Service, routes: Mapping[tuple[str, str], http.Route]) -> None:
+    """Let Flask serve routes; the parts of a path that vary come as keywords."""
+    for (method, path), route in routes.items():
 
-        def view(route: http.Route = route) -> Response:
-            return _response(http.respond(service, route, _request(request)))
+        def view(route: http.Route = route, **parts: str) -> Response:
+            return _response(http.respond(service, partial(route, **parts), _request(request)))
 
         application.add_url_rule(path, f"{method} {path}", view, methods=[method])
 
@@ -166,9 +185,11 @@ def _routing(error: HTTPException) -> Problem:
 
 
 def _request(asked: Request) -> http.Request:
+    content = b""
+    while len(content) <= body.PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
+        content += piece
     headers = {name.lower(): value for name, value in asked.headers.items()}
-    cookie = asked.cookies.get(openapi.COOKIE)
-    return http.Request(asked.get_data(cache=False), asked.args, headers, cookie, asked.remote_addr)
+    return http.Request(content, asked.args, headers, asked.cookies.get(openapi.COOKIE), asked.remote_addr)
 
 
 def _response(answer: http.Answer) -> Response:

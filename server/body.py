@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from server.problems import Problem
 
 MAX_BODY = 64 * 1024  # bytes
+PATIENCE = 1024 * 1024  # bytes of a body that is too large and read all the same, so that its sender hears of it
 MAX_DEPTH = 64  # objects and arrays inside each other
 MAX_DIGITS = 300  # of one number
 MAX_ID = 255  # characters of an episode id or a request id
@@ -49,7 +50,7 @@ class _Malformed(ValueError):
 def decode(raw: bytes) -> Any:
     """Strict JSON in UTF-8; None for an empty body. Raises Problem 400 or 413."""
     if len(raw) > MAX_BODY:
-        raise Problem(413, f"The body is larger than {MAX_BODY} bytes.")
+        raise too_large()
     try:
         text = raw.decode("utf-8-sig")
         if not text.strip():
@@ -71,6 +72,10 @@ def decode(raw: bytes) -> Any:
     except _Malformed as error:
         raise _malformed(str(error)) from None
     return value
+
+
+def too_large() -> Problem:
+    return Problem(413, f"The body is larger than {MAX_BODY} bytes.")
 
 
 def _malformed(reason: str) -> Problem:

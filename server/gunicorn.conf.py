@@ -23,8 +23,8 @@ except PackError as error:
 
 bind = f"0.0.0.0:{_number('PORT', contract.port, 1, 65535)}"
 workers = _number("WORKERS", 1, 1, 64)
-worker_class = "gthread"
-threads = 8
+# Sockets and the hot routes run on one event loop; what Flask answers runs in a thread beside it.
+worker_class = "asgi"
 # The packs are loaded once, before the fork: their findings are printed once, and nothing listens if they are bad.
 preload_app = True
 

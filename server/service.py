@@ -22,15 +22,23 @@ from server.answers import answer, state
 from server.body import ResetBody, StepBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
 from server.problems import Problem, quoted
+from server.sessions import Session
 from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """How a request that names no episode is told apart: by its cookie's episode id, else by its address."""
+    """How a request that names no episode is told apart: by its session, its cookie's episode id, else its address."""
 
     cookie: str | None = None
     address: str | None = None
+    session: Session | None = None
+
+    @property
+    def known_by(self) -> str:
+        if self.session is not None:
+            return "session"
+        return "cookie" if self.cookie is not None else "address"
 
 
 class Running(NamedTuple):
@@ -96,10 +104,11 @@ class Service:
     def reset(self, body: Any, caller: Caller) -> dict[str, Any]:
         """Begin an episode, or the next attempt at one. Raises Problem 404, 422."""
         asked = reset_body(body)
-        by = "id" if asked.episode_id is not None else "cookie" if caller.cookie is not None else "address"
+        by = "id" if asked.episode_id is not None else caller.known_by
         if asked.episode_id is not None and asked.request_id is not None:
             earlier = self._store.find(asked.episode_id, asked.request_id)
             if earlier is not None:
+                self._enter(caller, asked.episode_id)
                 return self._again(earlier, by)
         start, episode = self._start(asked)
         try:
@@ -107,6 +116,7 @@ class Service:
         except Repeated as repeated:
             return self._again(repeated.record, by)
         self._at_hand.put(Running(record.key, episode))
+        self._enter(caller, record.key.episode_id)
         if by == "address" and caller.address is not None:
             self._supersede(caller.address, record.key)
         return answer(record.key.episode_id, by, episode)
@@ -160,6 +170,16 @@ class Service:
         start = Start(pack.digest, ticket_id, seed, options, asked.request_id, self._clock())
         return start, Episode.start(make_case(pack, ticket_id, seed))
 
+    def enter(self, caller: Caller, episode_id: str) -> None:
+        """Let a session go on with an episode. Raises Problem 404."""
+        if self._store.get(episode_id) is None:
+            raise _no_episode(episode_id)
+        self._enter(caller, episode_id)
+
+    def _enter(self, caller: Caller, episode_id: str) -> None:
+        if caller.session is not None:
+            caller.session.episode_id = episode_id
+
     def _supersede(self, address: str, key: Key) -> None:
         before = self._store.bind(address, key)
         if before is not None:
@@ -170,12 +190,16 @@ class Service:
         """The episode that is meant, and how that is known."""
         if named is not None:
             return named, "id"
-        if caller.cookie is not None:
-            return caller.cookie, "cookie"
-        bound = self._store.bound(caller.address) if caller.address is not None else None
-        if bound is None:
-            raise Problem(404, "There is no episode to go on with: POST /reset first, or name one by episode_id.")
-        return bound, "address"
+        if caller.session is not None:
+            found = caller.session.episode_id
+        elif caller.cookie is not None:
+            found = caller.cookie
+        else:
+            found = self._store.bound(caller.address) if caller.address is not None else None
+        if found is None:
+            reset = "reset" if caller.session is not None else "POST /reset"
+            raise Problem(404, f"There is no episode to go on with: {reset} first, or name one by episode_id.")
+        return found, caller.known_by
 
     def _load(self, episode_id: str, request_id: str | None) -> Running:
         """The newest attempt. Raises Problem 404, and 409 where it is over; Repeated comes before that."""

@@ -58,7 +58,7 @@ TICKETS: dict[str, list[dict[str, Any]]] = {
     "values and categories that YAML makes something else of": [
         ticket(HELP, {"pin": said("0042"), "day": said("2023-02-29"), "at": said("07:45:00")}, "no", ("yes", "no")),
         ticket(HELP, {"ref": said("#A17"), "ok": said("off"), "n": said("1e5"), "o": said("0o17")}, "null", YAML_WORDS),
-        ticket(HELP, {"a": said("~"), "b": said("<<"), "c": said("="), "d": said("- x"), "e": said("? y")}, "", YAML_WORDS),
+        ticket(HELP, {"a": said("~"), "b": said("<<"), "c": said("="), "d": said("- x")}, "", YAML_WORDS),
     ],
     "right values that are not truthy": [
         ticket(HELP, {"why": [{"say": "For no reason.", "value": ""}]}),
@@ -95,7 +95,7 @@ TICKETS: dict[str, list[dict[str, Any]]] = {
                       "to": said("Ann"), "of": said("savings")}),
     ],
     "an answer that belongs to another field": [
-        ticket(HELP, {"pet": [{"say": "My code is 11 or 12, 11 I'd say.", "gives": {"code": "11"}, "gives_wrong": ["code"]},
+        ticket(HELP, {"pet": [{"say": "It is 11 or 12, 11 I'd say.", "gives": {"code": "11"}, "gives_wrong": ["code"]},
                               {"say": "Bello.", "value": "Bello"}], "code": said("12")}),
         ticket(HELP, {"pet": [{"say": "The code? 12.", "gives": {"code": "12"}}, {"say": "Bello.", "value": "Bello"}],
                       "code": said("12")}),
@@ -137,7 +137,7 @@ TICKETS: dict[str, list[dict[str, Any]]] = {
         ticket("line\n" * 1500, {"order": said("A1")}),
     ],
     "HTML in a category and a message": [
-        ticket("<b>Hi</b><script>x()</script>", {"order": said("<img src=x onerror=x()>")}, "seat<br>row", ("seat<br>row", "b")),
+        ticket("<b>Hi</b><script>x()</script>", {"order": said("<img src=x onerror=x()>")}, "a<br>b", ("a<br>b", "c")),
         ticket("&lt;&amp;amp;", {"<i>": said("&nbsp;")}),
         ticket("<!-- x -->", {"order": said("]]>")}),
     ],
@@ -208,14 +208,14 @@ def test_a_ticket_is_played_to_its_end_byte_for_byte(case: dict[str, Any], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("options", "value"),
+    ("options", "value", "other"),
     [
-        ([f"choice {number}" for number in range(1040)], "choice 1039"),
-        (["Ann Lee", "ANN LEE", "ann lee"], "ann lee"),
-        (["Köln", "Ko\u0308ln"], "Ko\u0308ln"),
+        ([f"choice {number}" for number in range(1040)], "choice 1039", "choice 1040"),
+        (["Ann Lee", "ANN LEE", "ann lee"], "ann lee", "Ann lee"),
+        (["Köln", "Ko\u0308ln"], "Ko\u0308ln", "KÖLN"),
     ],
 )
-def test_a_field_of_many_or_hardly_different_values(options: list[str], value: str, tmp_path: Path) -> None:
+def test_a_field_of_many_or_hardly_different_values(options: list[str], value: str, other: str, tmp_path: Path) -> None:
     fields = {f"f.{number}": said(options[0]) for number in range(180)}
     case = ticket("Please enrol me.", {"course": said(value)})
     data = document({**case, "fields": {**case["fields"], **fields}})
@@ -228,8 +228,9 @@ def test_a_field_of_many_or_hardly_different_values(options: list[str], value: s
         assert play(Episode.start(make_case(load_pack(path), "t", 0)), case).observation["known_info"] == {
             "course": value
         }
-        path.write_text(text.replace(value, "neither"), encoding="utf-8")
-        assert check_pack(path)[0] is None
+    data["tickets"][0]["answers"] = {**case["fields"], "course": said(other)}
+    path.write_text(yaml.dump(data, Dumper=yaml.CSafeDumper), encoding="utf-8")
+    assert [found.code for found in check_pack(path)[1]] == ["PACK044"]
 
 
 def test_a_category_that_is_not_in_the_pack(tmp_path: Path) -> None:
@@ -245,15 +246,16 @@ def test_a_category_that_is_not_in_the_pack(tmp_path: Path) -> None:
         assert f"unknown category '{label}'" in found.message
 
 
-@pytest.mark.parametrize(("turns", "steps"), [(11, 13), (9, 11), (30, 32)])
-def test_a_script_that_is_longer_than_an_episode(turns: int, steps: int, tmp_path: Path) -> None:
-    # Each turn is an ask; a classification and a resolve come on top.
+@pytest.mark.parametrize(("turns", "steps", "code"), [(11, 13, "PACK060"), (30, 32, "PACK060"), (9, 11, "PACK061")])
+def test_a_script_that_is_longer_than_an_episode(turns: int, steps: int, code: str, tmp_path: Path) -> None:
+    # Each turn is an ask; a classification and a resolve come on top. Nine asks and a resolve fit into ten steps, but
+    # then nothing is classified.
     script: Turns = [{"say": f"wait {number}"} for number in range(turns - 1)]
     case = ticket(HELP, {"question": [*script, {"say": "now", "value": "now"}]})
     path = tmp_path / "pack.yaml"
     path.write_text(yaml.safe_dump(document(case)), encoding="utf-8")
     [found] = check_pack(path)[1]
-    assert (found.code, found.expected) == ("PACK060", f"max_steps of at least {steps}")
+    assert (found.code, found.expected) == (code, f"max_steps of at least {steps}")
     path.write_text(yaml.safe_dump({**document(case), "max_steps": steps}), encoding="utf-8")
     assert play(Episode.start(make_case(load_pack(path), "t", 0)), case).observation["status"] == "resolved"
 
@@ -302,7 +304,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "a plain text holds ': '; quote it": [
         (one("messages: [Hi]") + "description: Ask first▲: then answer\n", "PACK004"),
-        (one("messages: [One thing▲: it broke]").replace("{", "").replace("}", "").replace(", ", "\n    "), "PACK004"),
+        ("  - id: a\n    task: easy-info-collection\n    messages:\n      - One thing: this▲: it broke\n", "PACK004"),
         (one("messages: [Hi], answers: {seat: {say: Seat▲: 4, value: x}}"), "PACK004"),
     ],
     "ticket id 'a' is taken (first at line 9)": [
@@ -312,13 +314,13 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "is given twice (first at line 9)": [
         (one("messages: [Hi], ▲task: medium-complete-info"), "PACK005"),
-        ("  - id: a\n    task: easy-info-collection\n    messages: [Hi]\n    ▲task: x\n".replace("id: a\n    ", "").replace("messages", "id: a\n    messages"), "PACK005"),
+        ("  - task: easy-info-collection\n    id: a\n    messages: [Hi]\n    ▲task: x\n", "PACK005"),
         (one('messages: [Hi], answers: {seat: x, ▲"seat": y}'), "PACK005"),
     ],
     "the ticket can't be resolved": [
         ("  - ▲" + one("messages: [Hi], required: [seat]")[4:], "PACK042"),
         ("  - ▲" + one("messages: [Hi], required: [os, seat], answers: {os: x}")[4:], "PACK042"),
-        ("  - ▲" + one("messages: [Hi], required: [seat], answers: {seat: [{say: No.}, {value: 4, wrong: true}]}").replace("4", "'4'")[4:], "PACK042"),
+        ("  - ▲" + one("messages: [Hi], required: [seat], answers: {seat: {value: x, wrong: true}}")[4:], "PACK042"),
     ],
     "an empty item where text is meant": [
         (one("messages: [Hi, ▲, Ho]"), "PACK004"),

@@ -152,3 +152,32 @@ def test_a_grader_that_cannot_be_loaded(edited: Edited, pack_path: Path, grader:
 )
 def test_rewards_are_whole_ten_thousandths(number: float, units: int | None) -> None:
     assert exact(number) == units
+
+
+# The contract's observation space holds for every ticket's first observation.
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "tickets"),
+    [
+        ("    info_progress:\n      type: number", "    info_progress:\n      type: string", ["t-1", "t-2"]),
+        (
+            "    customer_message:\n      type: string",
+            "    customer_message:\n      type: string\n      maxLength: 12",
+            ["t-2"],
+        ),
+        (
+            "    known_info:\n      type: object",
+            "    known_info:\n      type: object\n      maxProperties: 0",
+            ["t-1", "t-2"],
+        ),
+        ("    ticket_id:\n      type: string", "    ticket_id:\n      type: string\n      pattern: '1$'", ["t-2"]),
+    ],
+)
+def test_a_first_observation_that_breaks_the_contract(
+    edited: Edited, root: Path, old: str, new: str, tickets: list[str]
+) -> None:
+    # t-2's longer opening message has 15 characters, t-1's has 12.
+    pack, found = check_pack(root / "tests" / "packs" / "lamps.yaml", edited(old, new))
+    assert pack is None
+    assert [(one.code, one.message.split("'")[1]) for one in found] == [("PACK063", ticket) for ticket in tickets]

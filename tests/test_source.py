@@ -238,7 +238,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 def test_a_place_is_found_again() -> None:
     file = File("p", "a\r\nbc\n\nd")
     assert [
-        file.find(file.spot(index).place).index for index in range(len(file.text)) if file.text[index] not in "\r\n"
+        file.find(file.spot(index).place).offset for index in range(len(file.text)) if file.text[index] not in "\r\n"
     ] == [0, 3, 4, 7]
 
 

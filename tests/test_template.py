@@ -39,7 +39,8 @@ def test_a_value_is_never_read_as_a_template() -> None:
 
 def test_names_are_told_apart_by_how_they_are_written() -> None:
     template = compile_template("{{ a }} {{ fields['b'] }} {{ c | lower }}")
-    assert (template.plain, template.fields) == ({"a", "c"}, {"b"})
+    assert template.plain == {"a", "c"}
+    assert template.fields == {"b"}
     assert template.names == {"a", "b", "c"}
     assert template.render({"a": "1", "c": "3"}, {"b": "2"}) == "1 2 3"
 

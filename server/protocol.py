@@ -1,0 +1,139 @@
+"""The WebSocket protocol of OpenEnv, without the socket: a text frame in, at most one text frame out, in order.
+
+`reset`, `step`, `state`, `mcp` and `close` are the words. A step's data is the action itself; `episode_id` and
+`request_id` may stand in the data of reset and step, as on HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from server import body
+from server.answers import encode
+from server.mcp import Mcp
+from server.problems import Problem
+from server.service import Caller, Service
+from server.sessions import Full, Session
+
+# The members that a message of each type has; the second tuple holds those that may be left out.
+_MEMBERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "reset": ((), ("data",)),
+    "step": (("data",), ()),
+    "state": ((), ()),
+    "mcp": (("data",), ()),
+    "close": ((), ()),
+}
+
+
+class Reply(NamedTuple):
+    """What goes back for one frame. `close` ends the conversation, with code 1000."""
+
+    frame: str | None
+    close: bool = False
+
+
+class _Invalid(Exception):
+    """A message that isn't what its type takes; `errors` as pydantic writes them, which typed clients read."""
+
+    def __init__(self, errors: list[dict[str, Any]]) -> None:
+        super().__init__("the message is not what its type takes")
+        self.errors = errors
+
+
+class Conversation:
+    """One socket's messages. Nothing is ever sent that wasn't asked for."""
+
+    def __init__(self, service: Service, mcp: Mcp, session: Session) -> None:
+        self._service = service
+        self._mcp = mcp
+        self._session = session
+        self._caller = Caller(session=session)
+        self._answers: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+            "reset": self._reset,
+            "step": self._step,
+            "state": lambda _: {"type": "state", "data": self._service.state(None, self._caller)},
+            "mcp": self._rpc,
+        }
+
+    def receive(self, text: str) -> Reply:
+        """The reply to a frame. Client's mistakes are error frames; the conversation goes on."""
+        try:
+            message = body.decode(text.encode("utf-8", "surrogatepass"))
+        except Problem as problem:
+            return Reply(error("INVALID_JSON", problem.detail))
+        try:
+            kind = _kind(message)
+            if kind is None:
+                given = message.get("type") if isinstance(message, dict) else message
+                return Reply(error("UNKNOWN_TYPE", f"Unknown message type: {str(given)[:80]}"))
+            if kind == "close":
+                return Reply(None, close=True)
+            return Reply(_text(self._answers[kind](message.get("data", {}))))
+        except _Invalid as invalid:
+            return Reply(error("VALIDATION_ERROR", "Invalid message", errors=invalid.errors))
+        except Problem as problem:
+            if problem.status == 422:
+                errors = [_error("value_error", _loc(one["pointer"]), one["detail"], None) for one in problem.errors]
+                return Reply(error("VALIDATION_ERROR", problem.detail, errors=errors))
+            return Reply(error("EXECUTION_ERROR", problem.detail, status=problem.status))
+
+    def _reset(self, data: Any) -> dict[str, Any]:
+        return _observation(self._service.reset(data, self._caller))
+
+    def _step(self, data: dict[str, Any]) -> dict[str, Any]:
+        tools = self._mcp.as_action(data, self._session)
+        if tools is not None:
+            return {"type": "observation", "data": tools}
+        envelope = {name: data[name] for name in body.ENVELOPE if name in data}
+        action = {name: value for name, value in data.items() if name not in envelope}
+        return _observation(self._service.step({**envelope, "action": action}, self._caller))
+
+    def _rpc(self, data: Any) -> dict[str, Any]:
+        return {"type": "mcp", "data": self._mcp.handle(data, self._session)}
+
+
+def refused(full: Full) -> str:
+    """The frame for a socket that is one too many."""
+    return error("CAPACITY_REACHED", str(full), active_sessions=full.active, max_sessions=full.capacity)
+
+
+def error(code: str, message: str, **more: Any) -> str:
+    return _text({"type": "error", "data": {"message": message, "code": code, **more}})
+
+
+def _text(document: dict[str, Any]) -> str:
+    return encode(document).decode()
+
+
+def _observation(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "observation", "data": answer}
+
+
+def _kind(message: Any) -> str | None:
+    """The type of a message, None where there is no such type. Raises _Invalid."""
+    if not isinstance(message, dict):
+        raise _Invalid([_error("dict_type", [], "a message is an object", message)])
+    kind = message.get("type")
+    if not isinstance(kind, str) or kind not in _MEMBERS:
+        return None
+    needed, optional = _MEMBERS[kind]
+    errors = [_error("missing", [name], "Field required", message) for name in needed if name not in message]
+    for name, value in message.items():
+        if name == "type":
+            continue
+        if name not in (*needed, *optional):
+            errors.append(_error("extra_forbidden", [name], "Extra inputs are not permitted", value))
+        elif not isinstance(value, dict):
+            errors.append(_error("dict_type", [name], "Input should be a valid dictionary", value))
+    if errors:
+        raise _Invalid(errors)
+    return kind
+
+
+def _loc(pointer: str) -> list[str]:
+    return ["data", *(part for part in pointer.split("/") if part)]
+
+
+def _error(kind: str, loc: list[str], message: str, given: Any) -> dict[str, Any]:
+    return {"type": kind, "loc": loc, "msg": message, "input": given}
