@@ -1,0 +1,1 @@
+"""What trainers use: everything here runs in the trainer's own process, without a server."""
