@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Field, Given, Message, Text, Ticket, Turn
+from engine.split import SPLITS
 from engine.template import Template, compile_template
 from engine.vocabulary import Vocabulary
 
@@ -78,6 +79,7 @@ class TicketBuilder:
             facts=vocabulary.settings(node, "facts") if "facts" in node else _NONE,
             goal=vocabulary.settings(node, "goal") if "goal" in node else _NONE,
             people=self.people(node) if "person" in node else (),
+            split=next((split for split in SPLITS if split == node.get("split")), None),
             place=spot.place,
         )
 

@@ -8,19 +8,22 @@ from typing import Any
 
 from engine.automaton import Automaton, Source, Transition, automaton
 from engine.draw import choose, fill, highest
-from engine.pack import Message, Pack, Person, Text, Ticket
+from engine.pack import Message, Pack, Person, Split, Text, Ticket
+from engine.split import splits
 from engine.template import Template
 
 
-def pick_ticket(pack: Pack, seed: int, task_id: str | None = None) -> str:
-    """The id of the ticket that a seed picks, of all the pack's tickets or of one task's.
+def pick_ticket(pack: Pack, seed: int, task_id: str | None = None, split: Split | None = None) -> str:
+    """The id of the ticket that a seed picks, of all the pack's tickets, or of one task's, one split's, or both.
 
     Raises:
-        LookupError: the pack has no ticket for the task.
+        LookupError: the pack has no such ticket.
     """
-    ids = [ticket.id for ticket in pack.tickets.values() if task_id is None or ticket.task == task_id]
+    among = pack.tickets if split is None else splits(pack)[split]
+    ids = [ticket for ticket in among if task_id is None or pack.tickets[ticket].task == task_id]
     if not ids:
-        raise LookupError(f"pack '{pack.name}' has no ticket for the task '{task_id}'")
+        where = f" in the split '{split}'" if split is not None else ""
+        raise LookupError(f"pack '{pack.name}' has no ticket for the task '{task_id}'{where}")
     return highest(ids, pack.name, seed)
 
 
@@ -29,6 +32,7 @@ class _Values(Mapping[str, str]):
 
     def __init__(self, pack: Pack, ticket: Ticket, seed: int) -> None:
         self._pack, self._ticket, self._seed = pack, ticket, seed
+        self._written = ticket.right_values()
         self._right: dict[str, str] = {}
         self._sampled: dict[str, str] = {}
 
@@ -59,7 +63,7 @@ class _Values(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         if name not in self._right:
-            source = right_value(self._pack, self._ticket, name)
+            source = self._written.get(name)
             if source is None:
                 drawn = self.sample(name)
                 if drawn is None:
@@ -74,23 +78,6 @@ class _Values(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._pack.fields)
-
-
-def right_value(pack: Pack, ticket: Ticket, name: str) -> tuple[Text, str] | None:
-    """Where a field's right value is written, and under which field; None where it is the drawn sample.
-
-    The known value, else the last right one of its own script, else what another field's turn gives.
-    """
-    if name in ticket.known:
-        return ticket.known[name], name
-    for under in (name, *(other for other in ticket.answers if other != name)):
-        if under == name and not ticket.answers.get(name) and pack.fields[name].sample is not None:
-            return None
-        for turn in reversed(ticket.answers.get(under, ())):
-            for given in turn.gives:
-                if given.field == name and not given.wrong:
-                    return given.value, under
-    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from engine import play as player
 from engine.case import make_case, pick_ticket
 from engine.diagnostics import Finding, PackError, as_json, nearest, render
 from engine.episode import Episode
-from engine.load import check_pack, load_pack, shipped_packs
+from engine.load import check_pack, load_pack, shipped_packs, with_lines
 from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
@@ -51,7 +51,7 @@ def check(packs: tuple[Path, ...], as_data: bool) -> None:
         pack, findings = check_pack(path)
         found += findings
         if pack is not None:
-            found += run_tests(pack)
+            found += with_lines(run_tests(pack))
             if not as_data:
                 click.echo(f"{path}: {_count(len(pack.tickets), 'ticket')}, {_count(len(pack.tests), 'test')}")
     errors = sum(finding.severity == "error" for finding in found)

@@ -10,7 +10,7 @@ from engine.action import action_space
 from engine.automaton import INVALID, State
 from engine.case import Case
 from engine.pack import REWARD_UNIT
-from engine.solve import solve
+from engine.solve import OverBudget, solve
 
 EndReason = Literal["resolved", "max_steps"]
 
@@ -141,7 +141,10 @@ class Episode:
     @property
     def optimal_steps(self) -> int | None:
         """The fewest steps of any episode of this case whose return is the best possible; None where not proved."""
-        solution = solve(self.case.automaton)
+        try:
+            solution = solve(self.case.automaton)
+        except OverBudget:
+            return None
         return solution.optimal_steps if solution else None
 
     def record(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from engine.template import Template
 Scalar = str | int | bool
 Text = str | Template
 Speaker = Literal["customer", "desk"]
+Split = Literal["train", "validation", "test"]
 Grader = Callable[[Any], float]
 
 # Rewards are integers in ten-thousandths, so that sums are exact; a float appears only on the wire.
@@ -88,7 +89,7 @@ class Ticket:
 
     `answers` maps a field to its turns. A field with a sample and no turns of its own answers with the drawn
     value. `facts` are this ticket's initial values where they differ from the pack's; `goal` maps facts to the
-    values that they must have before the ticket can be resolved.
+    values that they must have before the ticket can be resolved. `split` is None where the ticket names none.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Ticket:
     facts: Mapping[str, Scalar]
     goal: Mapping[str, Scalar]
     people: tuple[str, ...]
+    split: Split | None
     place: Place = field(compare=False)
 
     def right_values(self) -> dict[str, tuple[Text, str]]:

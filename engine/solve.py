@@ -22,8 +22,10 @@ from engine.diagnostics import Finding, Severity
 from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket
 from engine.rules import facts_test
 
-# How many states a search may open before a ticket counts as not proved.
-BUDGET = 20_000
+# How many transitions a search may look at before a ticket counts as not proved; and, when a pack loads, all searches
+# of the pack together: so much, and so much more for each ticket.
+BUDGET = 200_000
+PACK_BUDGET, TICKET_BUDGET = 20_000, 200
 # How many combinations of the pack's own facts are looked at for a bound on the steps to the goal.
 FACTS = 4_096
 # How far past max_steps a search looks, to say how many steps a ticket would need.
@@ -32,11 +34,27 @@ BEYOND = 100
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """`best` is V*(start) in ten-thousandths; `resolved` tells whether an episode that returns it ends at the goal."""
+    """`best` is the return in ten-thousandths, `optimal_steps` the fewest steps that earn it."""
 
     best: int
     optimal_steps: int
-    resolved: bool
+
+
+class OverBudget(Exception):
+    """A search looked at as many transitions as it may: nothing is proved."""
+
+
+class Budget:
+    """Counts the transitions that searches look at."""
+
+    def __init__(self, transitions: int) -> None:
+        self.left = transitions
+
+    def spend(self) -> None:
+        """Raises OverBudget where nothing is left."""
+        self.left -= 1
+        if self.left < 0:
+            raise OverBudget
 
 
 class _Node(NamedTuple):
@@ -198,53 +216,59 @@ def _fact_steps(machine: Automaton) -> dict[tuple[Scalar, ...], int]:
     return steps
 
 
-def _search(machine: Automaton, horizon: int, goal_only: bool) -> tuple[int, State, int] | None:
-    """(return, final state, steps) of a best episode of at most `horizon` steps, and of these a shortest.
+def _search(machine: Automaton, horizon: int, budget: Budget, goal_only: bool = False) -> Solution | None:
+    """A best episode that resolves in at most `horizon` steps, and of these a shortest; None where there is none.
 
-    With `goal_only`, of a shortest episode that resolves; where there is none, of nothing (its state is not resolved).
-    None where BUDGET states were opened without an answer.
+    With `goal_only`, a shortest of all that resolve, whatever it returns. Raises OverBudget.
     """
     symmetry = _Symmetry(machine)
     bounds = _Bounds(machine, symmetry.related)
     order = count()
 
     def node(state: State, total: int, depth: int) -> _Node:
-        ended = depth == horizon and not state.resolved
-        greatest = 0 if goal_only else total if ended else bounds.greatest_return(state, total)
+        greatest = 0 if goal_only else bounds.greatest_return(state, total)
         return _Node(-greatest, depth + bounds.fewest_steps(state, not goal_only), -depth, next(order), total, state)
 
     queue = [node(symmetry.canonical(machine.initial), 0, 0)]
-    opened: set[tuple[State, int]] = set()
+    # The depth at which a state was opened. It was reached with the greatest total first, so only less depth is news.
+    opened: dict[State, int] = {}
     while queue:
         current = heapq.heappop(queue)
         depth = -current.depth
-        if current.state.resolved or (depth == horizon and not goal_only):
-            return current.total, current.state, depth
-        if depth == horizon or (current.state, depth) in opened:
+        if current.state.resolved:
+            return Solution(current.total, depth)
+        too_long = depth + bounds.fewest_steps(current.state, classify=False) > horizon
+        if too_long or opened.get(current.state, horizon + 1) <= depth:
             continue
-        opened.add((current.state, depth))
-        if len(opened) > BUDGET:
-            return None
+        opened[current.state] = depth
         for choice in symmetry.distinct(current.state):
+            budget.spend()
             move = machine.apply(current.state, choice)
             after = symmetry.canonical(move.state)
-            if (after, depth + 1) not in opened:
+            if opened.get(after, horizon + 1) > depth + 1:
                 heapq.heappush(queue, node(after, current.total + move.reward, depth + 1))
-    return 0, machine.initial, 0
+    return None
 
 
 @lru_cache(maxsize=8192)
 def solve(machine: Automaton) -> Solution | None:
-    """V* from the start and the fewest steps that return it; None where the budget ran out."""
-    found = _search(machine, machine.pack.max_steps, goal_only=False)
-    return Solution(found[0], found[2], found[1].resolved) if found else None
+    """A best episode that resolves the ticket: V* and the optimal steps, if the ticket is sound; None if none resolves.
+
+    Raises:
+        OverBudget: after BUDGET transitions.
+    """
+    return _search(machine, machine.pack.max_steps, Budget(BUDGET))
 
 
 @lru_cache(maxsize=8192)
 def fewest_steps(machine: Automaton) -> int | None:
-    """The steps of the shortest episode that resolves the ticket, whatever it returns; None where none was found."""
-    found = _search(machine, machine.pack.max_steps, goal_only=True)
-    return found[2] if found and found[1].resolved else None
+    """The steps of a shortest episode that resolves the ticket, whatever it returns; None where none does.
+
+    Raises:
+        OverBudget: after BUDGET transitions.
+    """
+    found = _search(machine, machine.pack.max_steps, Budget(BUDGET), goal_only=True)
+    return found.optimal_steps if found else None
 
 
 def variants(pack: Pack, ticket: Ticket) -> tuple[Automaton, ...]:
@@ -266,13 +290,14 @@ def _shape(machine: Automaton) -> Hashable:
 
 def ticket_findings(pack: Pack) -> Iterator[Finding]:
     """A finding for every ticket that can't be resolved, or whose best return isn't the reward range's maximum."""
-    solved: dict[Hashable, tuple[str, str, str] | None] = {}
+    budget = Budget(PACK_BUDGET + TICKET_BUDGET * len(pack.tickets))
+    verdicts: dict[Hashable, tuple[str, str, str] | None] = {}
     for ticket in pack.tickets.values():
         for machine in variants(pack, ticket):
             shape = _shape(machine)
-            if shape not in solved:
-                solved[shape] = _verdict(machine)
-            verdict = solved[shape]
+            if shape not in verdicts:
+                verdicts[shape] = _verdict(machine, budget)
+            verdict = verdicts[shape]
             if verdict is not None:
                 code, message, expected = verdict
                 severity: Severity = "warning" if code == "PACK062" else "error"
@@ -280,17 +305,20 @@ def ticket_findings(pack: Pack) -> Iterator[Finding]:
                 break
 
 
-def _verdict(machine: Automaton) -> tuple[str, str, str] | None:
+def _verdict(machine: Automaton, budget: Budget) -> tuple[str, str, str] | None:
     """(code, what is wrong, what was expected), or None for a sound automaton."""
-    solution, most = solve(machine), machine.pack.max_steps
-    if solution is None:
-        return "PACK062", f"is not proved: more than {BUDGET} states", "a ticket with fewer fields or shorter scripts"
-    if solution.best == machine.pack.rewards.maximum and solution.resolved:
-        return None
-    longer = _search(machine, most + BEYOND, goal_only=False)
-    enough = longer is not None and longer[1].resolved and longer[0] == machine.pack.rewards.maximum
-    expected = f"max_steps of at least {longer[2]}" if longer and enough else "answers and rules that lead to the goal"
-    if fewest_steps(machine) is None:
+    maximum, most = machine.pack.rewards.maximum, machine.pack.max_steps
+    try:
+        found = _search(machine, most, budget)
+        if found is not None and found.best == maximum:
+            return None
+        longer = _search(machine, most + BEYOND, budget)
+    except OverBudget:
+        return "PACK062", "is not proved: it has too many states", "fewer fields, or shorter scripts"
+    expected = "a way to the goal without waste"
+    if longer is not None and longer.best == maximum:
+        expected = f"max_steps of at least {longer.optimal_steps}"
+    if found is None:
         return "PACK060", f"can't be resolved in {most} steps", expected
-    best, maximum = solution.best / REWARD_UNIT, machine.pack.rewards.maximum / REWARD_UNIT
-    return "PACK061", f"has a best possible return of {best}, not {maximum}", expected
+    best, whole = found.best / REWARD_UNIT, maximum / REWARD_UNIT
+    return "PACK061", f"has a best possible return of {best}, not {whole}", expected

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
+
 from engine.episode import Episode
 from engine.pack import Pack
 from server.store import Record
@@ -66,14 +68,10 @@ def _pack(pack: Pack) -> dict[str, str]:
     return {"pack": pack.name, "pack_version": pack.version, "pack_digest": pack.digest}
 
 
-_TEXT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_ASCII = json.JSONEncoder(separators=(",", ":"))
-
-
 def encode(document: Any) -> bytes:
     """Compact JSON in UTF-8; the same document gives the same bytes."""
     try:
-        return _TEXT.encode(document).encode("utf-8")
-    except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8; escaped, it is still JSON.
-        return _ASCII.encode(document).encode("ascii")
+        return orjson.dumps(document)
+    except TypeError:
+        # An integer beyond 64 bits; or half of a surrogate pair, which has no UTF-8 but is JSON when it is escaped.
+        return json.dumps(document, separators=(",", ":")).encode("ascii")

@@ -14,13 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.case import make_case, pick_ticket
+from engine.case import make_case
 from engine.contract import Contract
 from engine.episode import Episode, replay
 from engine.pack import Pack
 from server.answers import answer, state
 from server.body import ResetBody, StepBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
+from server.choice import choose
 from server.problems import Problem, quoted
 from server.sessions import Session
 from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
@@ -96,13 +97,16 @@ class Service:
     ) -> None:
         self.catalogue = Catalogue(packs, contract)
         self._store = store
-        self._clock = clock
+        self.clock = clock
         self._draw_seed = draw_seed
-        self._new_id = new_id
+        self.new_id = new_id
         self._at_hand = _AtHand(at_hand)
 
-    def reset(self, body: Any, caller: Caller) -> dict[str, Any]:
-        """Begin an episode, or the next attempt at one. Raises Problem 404, 422."""
+    def reset(self, body: Any, caller: Caller, **noted: Any) -> dict[str, Any]:
+        """Begin an episode, or the next attempt at one. Raises Problem 404, 422.
+
+        `noted` is kept in the record, beside the options that the body has.
+        """
         asked = reset_body(body)
         by = "id" if asked.episode_id is not None else caller.known_by
         if asked.episode_id is not None and asked.request_id is not None:
@@ -110,9 +114,9 @@ class Service:
             if earlier is not None:
                 self._enter(caller, asked.episode_id)
                 return self._again(earlier, by)
-        start, episode = self._start(asked)
+        start, episode = self._start(asked, noted)
         try:
-            record = self._store.create(asked.episode_id or self._new_id(), start)
+            record = self._store.create(asked.episode_id or self.new_id(), start)
         except Repeated as repeated:
             return self._again(repeated.record, by)
         self._at_hand.put(Running(record.key, episode))
@@ -123,7 +127,7 @@ class Service:
 
     def step(self, body: Any, caller: Caller) -> dict[str, Any]:
         """Take one action. Raises Problem 404, 409, 422."""
-        asked_at = self._clock()
+        asked_at = self.clock()
         asked = step_body(body)
         episode_id, by = self._addressed(asked.episode_id, caller)
         try:
@@ -148,26 +152,34 @@ class Service:
         record = self._store.get(named)
         if record is None:
             raise _no_episode(named)
-        return state(record, self._fold(record))
+        return state(record, self.fold(record))
 
-    def _start(self, asked: ResetBody) -> tuple[Start, Episode]:
-        """The case that a reset asks for."""
+    def record(self, episode_id: str) -> Record | None:
+        """The newest attempt at an episode."""
+        return self._store.get(episode_id)
+
+    def again(self, episode_id: str, request_id: str) -> dict[str, Any] | None:
+        """The first answer to a request, where it was answered."""
+        record = self._store.find(episode_id, request_id)
+        return None if record is None else self._again(record, "id")
+
+    def touch(self, key: Key) -> None:
+        """Note that somebody still holds an episode."""
+        self._store.touch(key, self.clock())
+
+    def end(self, key: Key, reason: str) -> None:
+        """End an attempt from outside, unless it is over."""
+        self._store.end(key, reason, self.clock())
+        self._at_hand.drop(key.episode_id)
+
+    def _start(self, asked: ResetBody, noted: dict[str, Any]) -> tuple[Start, Episode]:
+        """The case that a reset asks for; `noted` is kept beside what was asked."""
         pack = self.catalogue.pack(asked.pack)
         seed = self._draw_seed() if asked.seed is None else asked.seed
-        if asked.task_id is not None:
-            self.catalogue.check_task(pack, asked.task_id)
-        if asked.ticket_id is None:
-            ticket_id = pick_ticket(pack, seed, asked.task_id)
-        else:
-            ticket_id = asked.ticket_id
-            task = self.catalogue.ticket(pack, ticket_id).task
-            if asked.task_id not in (None, task):
-                detail = f"ticket {quoted(ticket_id)} belongs to the task {quoted(task)}"
-                errors = [{"pointer": "/task_id", "detail": detail}]
-                raise Problem(422, f"The body contradicts itself: {detail}. Leave task_id out.", errors)
-        named = {"pack": asked.pack, "task_id": asked.task_id, "ticket_id": asked.ticket_id, "seed": asked.seed}
-        options = {name: value for name, value in named.items() if value is not None}
-        start = Start(pack.digest, ticket_id, seed, options, asked.request_id, self._clock())
+        ticket_id = choose(self.catalogue, pack, asked, seed)
+        names = ("pack", "task_id", "ticket_id", "split", "index", "seed")
+        options = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None} | noted
+        start = Start(pack.digest, ticket_id, seed, options, asked.request_id, self.clock())
         return start, Episode.start(make_case(pack, ticket_id, seed))
 
     def enter(self, caller: Caller, episode_id: str) -> None:
@@ -183,7 +195,7 @@ class Service:
     def _supersede(self, address: str, key: Key) -> None:
         before = self._store.bind(address, key)
         if before is not None:
-            self._store.end(before, "superseded", self._clock())
+            self._store.end(before, "superseded", self.clock())
             self._at_hand.drop(before.episode_id)
 
     def _addressed(self, named: str | None, caller: Caller) -> tuple[str, str]:
@@ -216,13 +228,13 @@ class Service:
         """Raises Problem 409 where the attempt is over."""
         if record.end_reason is not None:
             raise _over(record)
-        return Running(record.key, self._fold(record))
+        return Running(record.key, self.fold(record))
 
     def _append(self, running: Running, asked: StepBody) -> Episode:
         """The episode after the action, stored. Raises Conflict, Repeated."""
         key, episode = running
         after = episode.step(asked.action)
-        taken = Step(after.actions[-1], asked.request_id, self._clock())
+        taken = Step(after.actions[-1], asked.request_id, self.clock())
         self._store.append(key, episode.step_count, taken, after.end_reason)
         if after.done:
             self._at_hand.drop(key.episode_id)
@@ -232,9 +244,10 @@ class Service:
 
     def _again(self, record: Record, by: str) -> dict[str, Any]:
         """The first answer, made anew: the record is cut off right after the request."""
-        return answer(record.key.episode_id, by, self._fold(record))
+        return answer(record.key.episode_id, by, self.fold(record))
 
-    def _fold(self, record: Record) -> Episode:
+    def fold(self, record: Record) -> Episode:
+        """The episode that a record holds. Raises Problem 409 where its pack is no longer served."""
         running = self._at_hand.get(record.key.episode_id)
         if running is not None and running.key == record.key and running.episode.step_count == len(record.steps):
             return running.episode

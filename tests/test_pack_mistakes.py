@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from engine.diagnostics import Finding, PackError
+from engine.build import build, pack_validator
+from engine.contract import load_contract
+from engine.diagnostics import CODES, Finding, PackError, Report, render
 from engine.load import check_pack, load_pack
 from engine.pack import Pack
+from engine.schema import check
+from engine.source import Budget, decode, parse
 
 BASE = (Path(__file__).parent / "packs" / "lamps.yaml").read_text(encoding="utf-8")
 
@@ -233,3 +242,52 @@ def test_an_error_prints_everything_that_is_wrong(path: Path) -> None:
     text = str(caught.value)
     assert text.count("did you mean") == 2
     assert "    category: swop\n" in text
+
+
+MARKS = "{ } [ ] : # - * & ! | > ' \" % @ ` , ? \\ é 中 ~ 7 no {{ }} --- <<: 2022-01-01 0x1"
+FRAGMENTS = [*MARKS.split(" "), "\t", "\n", "\r", "\x00", "\x85", "\u2028", "\ufeff", " ", "\n  ", " #x", "- ", ": "]
+VALUES: list[Any] = [None, True, 0, -1, 2.5, "", "x", [], {}, [None], [[]], {"a": 1}, {"template": 5}, {"say": []}]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), st.sampled_from(FRAGMENTS)), min_size=1, max_size=4))
+def test_no_text_makes_the_loader_fail(edits: list[tuple[float, int, str]]) -> None:
+    text = BASE
+    for where, length, fragment in edits:
+        start = int(where * len(text))
+        text = text[:start] + fragment + text[start + length % 7 * length :]
+    report_is_sound(text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(VALUES)), min_size=1, max_size=3))
+def test_no_document_makes_the_loader_fail(edits: list[tuple[int, Any]]) -> None:
+    document = yaml.load(BASE, yaml.CSafeLoader)
+    for where, value in edits:
+        places = list(inner_places(document))
+        container, key = places[where % len(places)]
+        container[key] = value
+    report_is_sound(yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=True, sort_keys=False))
+
+
+def inner_places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container with every key or index in it."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from inner_places(value[key])
+
+
+def report_is_sound(text: str) -> None:
+    """Reads and builds a pack, and looks at what is found on the way."""
+    report, pack = Report(), None
+    file = decode("p.yaml", text.encode(), report)
+    document = parse(file, Budget(), report) if file is not None else None
+    if document is not None:
+        pack = build(document, load_contract(), report, check(document, pack_validator(), report))
+    found = report.findings()
+    assert (pack is None) == bool(found)
+    for finding in found:
+        assert finding.code in CODES
+        assert finding.place.line >= 1
+        assert finding.place.column >= 1
+        assert render(finding)

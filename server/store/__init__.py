@@ -41,13 +41,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One attempt, so far. `end_reason` is None while it can be stepped; `changed` is the time of its last change."""
+    """One attempt, so far.
+
+    `end_reason` is None while it can be stepped; `changed` is the time of its last change, `touched` that of the last
+    sign of life without one.
+    """
 
     key: Key
     start: Start
     steps: tuple[Step, ...]
     end_reason: str | None
     changed: float
+    touched: float | None = None
 
 
 class Conflict(Exception):
@@ -90,6 +95,9 @@ class EpisodeStore(Protocol):
 
     def end(self, key: Key, reason: str, at: float) -> None:
         """End an attempt from outside. One that is over, or gone, stays as it is."""
+
+    def touch(self, key: Key, at: float) -> None:
+        """Note a sign of life of an attempt, over or not."""
 
     def bind(self, address: str, key: Key) -> Key | None:
         """Make an attempt the address's own, and return the one that was."""

@@ -68,10 +68,15 @@ class MemoryStore:
 
     def end(self, key: Key, reason: str, at: float) -> None:
         with self._lock:
-            episode = self._episodes.get(key.episode_id)
-            record = episode.attempts.get(key.attempt) if episode else None
+            record = self._attempt(key)
             if record is not None and record.end_reason is None:
                 self._keep(replace(record, end_reason=reason, changed=at), None)
+
+    def touch(self, key: Key, at: float) -> None:
+        with self._lock:
+            record = self._attempt(key)
+            if record is not None:
+                self._keep(replace(record, touched=at), None)
 
     def bind(self, address: str, key: Key) -> Key | None:
         with self._lock:
@@ -91,6 +96,10 @@ class MemoryStore:
     def _newest(self, episode_id: str) -> Record | None:
         episode = self._episodes.get(episode_id)
         return episode.attempts.get(episode.newest) if episode else None
+
+    def _attempt(self, key: Key) -> Record | None:
+        episode = self._episodes.get(key.episode_id)
+        return episode.attempts.get(key.attempt) if episode else None
 
     def _find(self, episode_id: str, request_id: str) -> Record | None:
         episode = self._episodes.get(episode_id)
