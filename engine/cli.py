@@ -19,6 +19,7 @@ from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
 
+MAX_SEED = 2**63 - 1
 FINDINGS = 1
 USAGE = 2
 
@@ -56,7 +57,12 @@ def check(packs: tuple[Path, ...], as_data: bool) -> None:
                 click.echo(f"{path}: {_count(len(pack.tickets), 'ticket')}, {_count(len(pack.tests), 'test')}")
     errors = sum(finding.severity == "error" for finding in found)
     if as_data:
-        click.echo(json.dumps({"errors": errors, "findings": [as_json(one) for one in found]}, ensure_ascii=False))
+        document = {
+            "checked": [str(path) for path in packs],
+            "errors": errors,
+            "findings": [as_json(one) for one in found],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
     else:
         for finding in found:
             click.echo(render(finding), err=True)
@@ -69,13 +75,15 @@ def check(packs: tuple[Path, ...], as_data: bool) -> None:
 @click.argument("pack", type=click.Path(path_type=Path))
 @click.option("--ticket", help="The ticket to play; default: the seed picks one.")
 @click.option("--task", help="Let the seed pick from the tickets of this task.")
-@click.option("--seed", type=click.IntRange(0), help="Default: drawn, and shown.")
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Default: drawn, and shown.")
 def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> None:
     """Play a ticket of PACK in the terminal, and see reward, outcome and final score."""
     loaded = _loaded(pack)
     seed = secrets.randbelow(2**31) if seed is None else seed
     _known("task", task, list(loaded.tasks))
     _known("ticket", ticket, list(loaded.tickets))
+    if ticket is not None and task not in (None, loaded.tickets[ticket].task):
+        raise click.UsageError(f"Ticket '{ticket}' belongs to the task '{loaded.tickets[ticket].task}'.")
     try:
         chosen = ticket if ticket is not None else pick_ticket(loaded, seed, task)
     except LookupError as error:
@@ -87,7 +95,7 @@ def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> 
 @main.command()
 @click.argument("pack", type=click.Path(path_type=Path))
 def new(pack: Path) -> None:
-    """Write a small, commented, valid pack to the file PACK."""
+    """Write a small, commented, valid pack: PACK is a *.yaml file, else a folder for pack.yaml."""
     path = pack if pack.suffix in (".yaml", ".yml") else pack / "pack.yaml"
     if path.exists():
         raise click.UsageError(f"{path} exists already; nothing was written.")
@@ -105,8 +113,11 @@ def _count(number: int, thing: str) -> str:
 
 def _existing(path: Path) -> Path:
     """The path itself, or that of the shipped pack of this name."""
-    if path.exists():
-        return path
+    try:
+        if path.exists():
+            return path
+    except OSError:  # no path at all: too long, or forbidden
+        pass
     shipped = {name: folder for folder in shipped_packs() for name in (folder.name, folder.name.replace("_", "-"))}
     if str(path) in shipped:
         return shipped[str(path)]
@@ -126,7 +137,8 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
     if name is None or name in names:
         return
     close = nearest(name, names)
-    raise click.UsageError(f"There is no {kind} '{name}'." + (f" Did you mean '{close}'?" if close else ""))
+    hint = f"Did you mean '{close}'?" if close else f"There are: {', '.join(names[:20])}."
+    raise click.UsageError(f"There is no {kind} '{name}'. {hint}")
 
 
 if __name__ == "__main__":

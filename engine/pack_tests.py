@@ -30,25 +30,25 @@ def answer(episode: Episode) -> dict[str, Any]:
 
 
 def run_tests(pack: Pack) -> Iterator[Finding]:
-    """A finding for every test of the pack that fails, at the first step that does."""
+    """A finding for every step of a test, and for every end of one, that isn't as expected."""
     for test in pack.tests:
-        finding = _run(pack, test)
-        if finding is not None:
-            yield finding
+        yield from _run(pack, test)
 
 
-def _run(pack: Pack, test: ScriptedTest) -> Finding | None:
+def _run(pack: Pack, test: ScriptedTest) -> Iterator[Finding]:
     episode = Episode.start(make_case(pack, test.ticket, test.seed))
     for number, step in enumerate(test.steps, 1):
         if episode.done:
             message = f"test '{test.name}', step {number}: the episode is over already ({episode.end_reason})"
-            return Finding(FAILED, message, step.place, "error", f"at most {number - 1} steps")
+            yield Finding(FAILED, message, step.place, expected=f"at most {number - 1} steps")
+            return
         episode = episode.step(step.do)
         wrong = _difference(step.expect, answer(episode))
         if wrong:
-            return Finding(FAILED, f"test '{test.name}', step {number}: {wrong}", step.place, "error", None)
+            yield Finding(FAILED, f"test '{test.name}', step {number}: {wrong}", step.place)
     wrong = _difference(test.final, answer(episode))
-    return Finding(FAILED, f"test '{test.name}', at the end: {wrong}", test.place, "error", None) if wrong else None
+    if wrong:
+        yield Finding(FAILED, f"test '{test.name}', at the end: {wrong}", test.place)
 
 
 def _difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ def _action(line: str, choices: Sequence[Choice], console: Console) -> Mapping[s
     """The action that a line means: its number in the list, or its words."""
     if line.isdecimal() and 1 <= int(line) <= len(choices):
         return choices[int(line) - 1].canonical()
-    by_words = {_words(choice): choice for choice in choices}
+    by_words = {words: choice for choice in choices for words in (_words(choice), _named_words(choice))}
     if line in by_words:
         return by_words[line].canonical()
     if line == "?":
@@ -66,12 +66,16 @@ def _words(choice: Choice) -> str:
     return " ".join((choice.type, *(str(value) for _, value in choice.parameters)))
 
 
+def _named_words(choice: Choice) -> str:
+    return " ".join((choice.type, *(f"{name}={value}" for name, value in choice.parameters)))
+
+
 def _show_choices(choices: Sequence[Choice], console: Console) -> None:
     console.print("Actions, by number or in words ('?' lists them again, 'quit' stops):")
     by_type: dict[str, list[str]] = {}
     for number, choice in enumerate(choices, 1):
         words = " ".join(str(value) for _, value in choice.parameters)
-        by_type.setdefault(choice.type, []).append(f"[bold]{number}[/] {escape(words)}".rstrip())
+        by_type.setdefault(choice.type, []).append(f"[bold]{number}[/] {escape(words) or '(alone)'}")
     for name, options in by_type.items():
         console.print(f"  {escape(name)}: {', '.join(options)}")
     console.print()

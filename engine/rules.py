@@ -53,14 +53,18 @@ def _value_test(expected: Any) -> Test:
     return lambda value: same(value, expected)
 
 
+def _named_tests(expected: Mapping[str, Any]) -> tuple[tuple[str, Test], ...]:
+    return tuple((name, _value_test(value)) for name, value in expected.items())
+
+
 def _named_test(expected: Mapping[str, Any]) -> Test:
-    tests = tuple((name, _value_test(value)) for name, value in expected.items())
+    tests = _named_tests(expected)
     return lambda values: all(name in values and test(values[name]) for name, test in tests)
 
 
-def facts_test(rule: Rule) -> Test:
-    """What a rule asks of the pack's own facts, whatever else it asks."""
-    return _named_test(rule.when.get("facts", {}))
+def fact_tests(rule: Rule) -> tuple[tuple[str, Test], ...]:
+    """What a rule asks of each of the pack's own facts that it names, whatever else it asks."""
+    return _named_tests(rule.when.get("facts", {}))
 
 
 def _rule_test(rule: Rule) -> Callable[[Situation], bool]:

@@ -10,6 +10,7 @@ script, nothing said about other fields) are interchangeable: their states are s
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +19,9 @@ from typing import NamedTuple
 
 from engine.action import Choice, action_space
 from engine.automaton import Automaton, Slot, State, automaton
-from engine.diagnostics import Finding, Severity
+from engine.diagnostics import Finding
 from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket
-from engine.rules import facts_test
+from engine.rules import fact_tests, same
 
 # How many transitions a search may look at before a ticket counts as not proved; and, when a pack loads, all searches
 # of the pack together: so much, and so much more for each ticket.
@@ -125,7 +126,11 @@ class _Symmetry:
             if asks is None:
                 yield choice
                 continue
-            index = self._machine.index[str(dict(choice.parameters).get(asks, ""))]
+            name = dict(choice.parameters).get(asks)
+            if name is None:
+                yield choice
+                continue
+            index = self._machine.index[str(name)]
             others = tuple(pair for pair in choice.parameters if pair[0] != asks)
             alike = (choice.type, others, self._leader[index], self.local(state.slots[index], index))
             if alike not in seen:
@@ -143,6 +148,7 @@ class _Bounds:
         self._asks = [self._asks_left(index) for index in range(len(machine.scripts))]
         self._fact_steps = _fact_steps(machine)
         effects = [rule.then for action in machine.pack.actions.values() for rule in action.rules]
+        self._most_set = max((len(then.set) for then in effects), default=0) or 1
         self._apart = all(then.learn + then.classify + bool(then.set) + then.resolve <= 1 for then in effects)
 
     def _asks_left(self, index: int) -> tuple[int, ...]:
@@ -154,6 +160,12 @@ class _Bounds:
             if move.kind == "waive" or any(given.slot == index and not given.wrong for given in move.gives)
         ]
         return tuple(min((end - at for end in settles if end >= at), default=0) + 1 for at in range(len(moves)))
+
+    def _facts_left(self, state: State) -> int:
+        """At least so many steps set the goal's facts: one sets no more of them than the rule that sets the most."""
+        values = dict(zip(self._machine.pack.facts, state.facts, strict=True))
+        left = sum(not same(values[name], value) for name, value in self._machine.ticket.goal.items())
+        return -(-left // self._most_set)
 
     def _pays_to_classify(self, state: State) -> bool:
         return state.classified == "none" and not state.asked and self._machine.pack.rewards.classification > 0
@@ -177,10 +189,32 @@ class _Bounds:
             if index not in self._related and self._asks[index]
         )
         asks += any(index in self._related for index in open_slots)
-        facts = self._fact_steps.get(state.facts, 0)
+        facts = self._fact_steps[state.facts] if state.facts in self._fact_steps else self._facts_left(state)
         classifying = int(classify and self._pays_to_classify(state))
         # Where one rule does several of these things, one step may count for several.
         return asks + facts + classifying + 1 if self._apart else max(asks, facts, classifying, 1)
+
+
+def _never_set(machine: Automaton) -> str | None:
+    """A fact of the ticket's goal that no rule can bring to its value, whatever else rules ask; None if there is none.
+
+    Facts are looked at one by one, as if each kept every value that it ever had.
+    """
+    rules = [rule for action in machine.pack.actions.values() for rule in action.rules if rule.then.set]
+    values = {name: [value] for name, value in zip(machine.pack.facts, machine.initial.facts, strict=True)}
+    grown = True
+    while grown:
+        grown = False
+        for rule in rules:
+            if all(any(test(value) for value in values[name]) for name, test in fact_tests(rule)):
+                for name, value in rule.then.set.items():
+                    if not any(same(value, one) for one in values[name]):
+                        values[name].append(value)
+                        grown = True
+    for name, value in machine.ticket.goal.items():
+        if not any(same(value, one) for one in values[name]):
+            return f"'{name}' to be {json.dumps(value, ensure_ascii=False)}"
+    return None
 
 
 def _fact_steps(machine: Automaton) -> dict[tuple[Scalar, ...], int]:
@@ -192,14 +226,14 @@ def _fact_steps(machine: Automaton) -> dict[tuple[Scalar, ...], int]:
     if not machine.ticket.goal:
         return {}
     names = tuple(machine.pack.facts)
-    moves = [(facts_test(rule), rule.then.set) for rule in rules]
+    moves = [(fact_tests(rule), rule.then.set) for rule in rules]
     before: dict[tuple[Scalar, ...], list[tuple[Scalar, ...]]] = {machine.initial.facts: []}
     queue = [machine.initial.facts]
     for facts in queue:
         values = dict(zip(names, facts, strict=True))
-        for test, changes in moves:
+        for tests, changes in moves:
             after = tuple(changes.get(name, values[name]) for name in names)
-            if test(values):
+            if all(test(values[name]) for name, test in tests):
                 if after not in before:
                     before[after] = []
                     queue.append(after)
@@ -300,21 +334,24 @@ def ticket_findings(pack: Pack) -> Iterator[Finding]:
             verdict = verdicts[shape]
             if verdict is not None:
                 code, message, expected = verdict
-                severity: Severity = "warning" if code == "PACK062" else "error"
-                yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, severity, expected)
+                yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, expected=expected)
                 break
 
 
 def _verdict(machine: Automaton, budget: Budget) -> tuple[str, str, str] | None:
     """(code, what is wrong, what was expected), or None for a sound automaton."""
     maximum, most = machine.pack.rewards.maximum, machine.pack.max_steps
+    never = _never_set(machine)
+    if never is not None:
+        return "PACK060", f"can't be resolved: its goal needs {never}", "a rule that sets it, and can fire"
     try:
         found = _search(machine, most, budget)
         if found is not None and found.best == maximum:
             return None
         longer = _search(machine, most + BEYOND, budget)
     except OverBudget:
-        return "PACK062", "is not proved: it has too many states", "fewer fields, or shorter scripts"
+        expected = "fewer fields or facts, or shorter scripts"
+        return "PACK062", "is not proved: it has more states than can be looked at", expected
     expected = "a way to the goal without waste"
     if longer is not None and longer.best == maximum:
         expected = f"max_steps of at least {longer.optimal_steps}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -266,7 +267,7 @@ def test_no_document_makes_the_loader_fail(edits: list[tuple[int, Any]]) -> None
     for where, value in edits:
         places = list(inner_places(document))
         container, key = places[where % len(places)]
-        container[key] = value
+        container[key] = copy.deepcopy(value)
     report_is_sound(yaml.dump(document, Dumper=yaml.CSafeDumper, allow_unicode=True, sort_keys=False))
 
 

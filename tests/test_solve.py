@@ -114,7 +114,33 @@ def test_only_ever_wrong(tmp_path: Path) -> None:
 def test_goal_that_no_rule_reaches(tmp_path: Path) -> None:
     text = BASE % "Linux" + "facts: {paid: {values: [false, true]}}\n"
     text = text.replace("answers:", "goal: {paid: true}, answers:")
-    assert codes(write(tmp_path, text)) == ["PACK060"]
+    findings = check_pack(write(tmp_path, text))[1]
+    assert [(f.code, f.message) for f in findings] == [
+        ("PACK060", "ticket 'a' can't be resolved: its goal needs 'paid' to be true")
+    ]
+
+
+def test_an_impossible_goal_is_found_at_once_among_many_facts(tmp_path: Path) -> None:
+    # 3^14 combinations of facts; nothing ever sets the last one to 2.
+    facts = "".join(f"  f{n}: {{values: [0, 1, 2]}}\n" for n in range(14))
+    actions = "".join(f"  a{n}: {{description: x}}\n" for n in range(14))
+    rules = "".join(
+        f"  a{n}: [{{outcome: up, when: {{facts: {{f{n}: 0}}}}, then: {{set: {{f{n}: 1}}, say: x}}}}]\n"
+        for n in range(14)
+    )
+    text = BASE % "Linux" + f"max_steps: 40\nfacts:\n{facts}actions:\n{actions}rules:\n{rules}"
+    goal = ", ".join(f"f{n}: {2 if n == 13 else 1}" for n in range(14))
+    findings = check_pack(write(tmp_path, text.replace("answers:", f"goal: {{{goal}}}, answers:")))[1]
+    assert [(f.code, f.message) for f in findings] == [
+        ("PACK060", "ticket 'a' can't be resolved: its goal needs 'f13' to be 2")
+    ]
+    assert codes(write(tmp_path, text.replace("answers:", f"goal: {{{goal[:-1]}1}}, answers:"))) == []
+
+
+def test_an_action_that_may_ask_for_no_field(tmp_path: Path) -> None:
+    text = BASE % "Linux" + "actions: {go: {asks: x, parameters: {x: {type: string, required: false}}}}\n"
+    text += "rules: {go: [{outcome: went, then: {say: Off we go.}}]}\n"
+    assert codes(write(tmp_path, text)) == []
 
 
 def test_many_alike_fields_are_merged(tmp_path: Path) -> None:
