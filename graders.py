@@ -6,7 +6,8 @@ Each reads an episode's record, is pure, returns a float in [0, 1] and never rai
   classifier, first_classification`;
 - a final observation alone, or inside a response (`{"observation": ..., "metadata": ...}`). What it doesn't show
   counts as not done (no classification, so a hard episode is halved); efficiency counts as 1;
-- a list of steps (responses, or `{"action": ..., "observation": ..., "reward": ..., "metadata": ...}`), first to last.
+- a list of steps as the server answers them, first to last: where it has one for each step, it shows outcomes,
+  efficiency and the first classification too.
 
 Share = fields missing at the start that are now rightly known or waived / all of them; where none was missing, 1 if
 the ticket is resolved, else 0.
@@ -18,6 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
+
+# The contract's actions that the formulas are about.
+ASK, CLASSIFY = "ask_info", "classify"
 
 
 @dataclass(frozen=True)
@@ -54,34 +58,51 @@ def _of_record(record: Mapping[str, Any]) -> _Summary:
     )
 
 
-def _of_observation(last: Mapping[str, Any], first: Mapping[str, Any]) -> _Summary:
-    """A summary of what is seen at the end; `first`, where there is one, tells what was missing at the start."""
-    required, missing = list(last.get("required", [])), set(last.get("missing_required", []))
-    at_start = [name for name in required if name not in first.get("known_info", {})]
-    resolved = last.get("status") == "resolved"
-    collected = len(at_start) if resolved else sum(name not in missing for name in at_start)
-    return _Summary(resolved, last.get("step_count", 0), None, len(at_start), collected, 0, 0, False)
-
-
 def _of_steps(steps: Sequence[Mapping[str, Any]]) -> _Summary:
-    """A list of steps shows outcomes too, where its items carry `metadata`."""
+    """A summary of what the last observation shows, and of the outcomes, if there is one for each of its steps.
+
+    A field that is known and was never asked for was known from the start, as far as can be seen: it counts neither
+    as missing nor as collected.
+    """
     seen = [step["observation"] for step in steps if isinstance(step.get("observation"), Mapping)]
-    first = seen[0] if seen and seen[0].get("step_count") == 0 else {}
-    summary = _of_observation(seen[-1] if seen else {}, first)
-    notes = [_metadata(step) for step in steps]
-    outcomes = [str(note["outcome"]) for note in notes if note.get("outcome")]
-    asks = [step for step, note in zip(steps, notes, strict=True) if str(note.get("outcome")).startswith("ask_info.")]
-    classified = [outcome for outcome in outcomes if outcome.startswith("classify.")]
+    last = seen[-1] if seen else {}
+    resolved = last.get("status") == "resolved"
+    asked = _asked(last)
+    outcomes = _outcomes(steps)
+    complete = len(outcomes) == last.get("step_count")
+    told = {f"{ASK}.{outcome}" for outcome in ("answered", "mistaken", "waived")}
+    notes = ((asked.get(step), note["outcome"]) for step, note in outcomes.items())
+    latest = {field: outcome for field, outcome in notes if outcome in told}
+    mistaken = {field for field, outcome in latest.items() if outcome == f"{ASK}.mistaken" and not resolved}
+    missing = {*last.get("missing_required", []), *mistaken}
+    at_start = [name for name in last.get("required", []) if name in missing or name in asked.values()]
+    classified = [note["outcome"] for note in outcomes.values() if note["outcome"].startswith(f"{CLASSIFY}.")]
     return _Summary(
-        summary.resolved,
-        summary.steps or len(outcomes),
-        notes[-1].get("optimal_steps"),
-        summary.missing_at_start,
-        summary.collected,
-        len(asks),
-        sum((step.get("reward") or 0) < 0 for step in asks),
-        bool(classified) and classified[0] == "classify.right",
+        resolved=resolved,
+        steps=last.get("step_count", 0),
+        optimal_steps=_metadata(steps[-1]).get("optimal_steps") if complete else None,
+        missing_at_start=len(at_start),
+        collected=sum(name not in missing for name in at_start),
+        asks=len(asked) if complete else 0,
+        asks_wasted=sum(outcomes[step]["reward"] < 0 for step in asked) if complete else 0,
+        classified_right=complete and bool(classified) and classified[0] == f"{CLASSIFY}.right",
     )
+
+
+def _asked(observation: Mapping[str, Any]) -> dict[int, Any]:
+    """The field asked for, by step, whether it exists or not."""
+    actions = ((item["step"], item["action"]) for item in observation.get("history", []) if item.get("role") == "agent")
+    return {step: str(action.get("field")) for step, action in actions if action.get("type") == ASK}
+
+
+def _outcomes(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Outcome and reward, by step."""
+    found = {}
+    for step in steps:
+        outcome = _metadata(step).get("outcome")
+        if outcome is not None:
+            found[step["observation"]["step_count"]] = {"outcome": str(outcome), "reward": step.get("reward") or 0}
+    return found
 
 
 def _metadata(step: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -93,19 +114,15 @@ def _summary(record: Any) -> _Summary:
     if isinstance(record, Mapping):
         if "missing_at_start" in record:
             return _of_record(record)
-        if isinstance(record.get("observation"), Mapping):
-            return _of_steps([record])
-        return _of_observation(record, {})
+        return _of_steps([record if isinstance(record.get("observation"), Mapping) else {"observation": record}])
     return _of_steps(list(record))
 
 
 def _grader(formula: Callable[[_Summary], float]) -> Callable[[Any], float]:
     @wraps(formula)
     def grade(record: Any) -> float:
-        if not record:
-            return 0.0
         try:
-            value = float(formula(_summary(record)))
+            value = float(formula(_summary(record))) if record else 0.0
         except Exception:  # a record of any other shape shows nothing that could be graded
             return 0.0
         return min(1.0, max(0.0, value)) if value == value else 0.0

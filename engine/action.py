@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,9 @@ from engine.pack import Action, Pack, Parameter, Scalar
 TYPE_WORDS = ("type", "action_type", "name")
 NESTED_WORDS = ("parameters", "arguments")
 ENVELOPE = frozenset((*TYPE_WORDS, *NESTED_WORDS, "metadata"))
+# An MCP tool call; `_meta` is the protocol's own.
+CALL = frozenset(("method", "params"))
+CALL_META = "_meta"
 
 # How much of what an agent sent is quoted back at it.
 QUOTED = 80
@@ -48,8 +52,10 @@ class Understood(NamedTuple):
 
 
 def _canonical(head: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    flat = {name: value for name, value in parameters.items() if name not in ENVELOPE}
-    nested = {name: value for name, value in parameters.items() if name in ENVELOPE}
+    # Whatever would be read in another way if it stood flat stays nested, so that a canonical form means itself.
+    kept = ENVELOPE | CALL if _is_call(parameters) else ENVELOPE
+    flat = {name: value for name, value in parameters.items() if name not in kept}
+    nested = {name: value for name, value in parameters.items() if name in kept}
     return {**head, **flat, "parameters": nested} if nested else {**head, **flat}
 
 
@@ -60,19 +66,22 @@ def normalise(body: Mapping[str, Any]) -> dict[str, Any]:
     call (`{"method": "tools/call", "params": {...}}`). A parameter that is null counts as not given. Nothing is
     checked here: what isn't an action comes out as it came in.
     """
-    params = body.get("params")
-    if body.get("method") == "tools/call" and isinstance(params, Mapping):
-        body = params
+    if _is_call(body):
+        body = {name: value for name, value in body["params"].items() if name != CALL_META}
     given_types = [body[word] for word in TYPE_WORDS if body.get(word) is not None]
     head = {"type": given_types[0]} if given_types else {}
     parameters = {name: value for name, value in body.items() if name not in ENVELOPE}
     for word in NESTED_WORDS:
         nested = body.get(word)
         if isinstance(nested, Mapping):
-            parameters.update(nested)
+            parameters.update((name, value) for name, value in nested.items() if value is not None)
         elif nested is not None:
             parameters[word] = nested
     return _canonical(head, {name: value for name, value in parameters.items() if value is not None})
+
+
+def _is_call(body: Mapping[str, Any]) -> bool:
+    return body.get("method") == "tools/call" and isinstance(body.get("params"), Mapping)
 
 
 class ActionSpace:
@@ -97,11 +106,11 @@ class ActionSpace:
 
     def understand(self, body: Mapping[str, Any]) -> Understood:
         """What an action means, in whichever form it comes (`normalise`)."""
-        if _all_texts(body):
+        try:
             known = self._known.get(frozenset(body.items()))
-            if known is not None:
-                return known
-        return self._understood(normalise(body))
+        except TypeError:  # a value that can't be looked up
+            known = None
+        return self._understood(normalise(body)) if known is None else known
 
     def _understood(self, canonical: Mapping[str, Any]) -> Understood:
         name = canonical.get("type")
@@ -161,7 +170,7 @@ def _options(parameter: Parameter) -> list[tuple[str, Scalar] | None]:
 
 
 def _quoted(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return f"'{text[:QUOTED]}…'" if len(text) > QUOTED else f"'{text}'"
 
 

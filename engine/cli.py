@@ -33,9 +33,9 @@ def main() -> None:
 @main.command()
 @click.argument("packs", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")
-@click.option("--port", default=7860, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1), help="Worker processes.")
-def serve(packs: tuple[Path, ...], host: str, port: int, workers: int) -> None:
+@click.option("--port", type=click.IntRange(1, 65535), help="Default: PORT in the environment, else the contract's.")
+@click.option("--workers", type=click.IntRange(1), help="Default: WORKERS in the environment, else 1.")
+def serve(packs: tuple[Path, ...], host: str, port: int | None, workers: int | None) -> None:
     """Serve PACKS (default: the shipped ones) over HTTP."""
     from server.app import serve as run  # the server is loaded only where it is asked for
 
@@ -49,7 +49,10 @@ def check(packs: tuple[Path, ...], as_data: bool) -> None:
     """Check PACKS: structure, names, solvability, and their own tests. Exits 1 where there are errors."""
     found: list[Finding] = []
     for path in map(_existing, packs):
-        pack, findings = check_pack(path)
+        try:
+            pack, findings = check_pack(path)
+        except PackError as error:  # the contract's own mistakes
+            pack, findings = None, error.findings
         found += findings
         if pack is not None:
             found += with_lines(run_tests(pack))

@@ -68,10 +68,17 @@ class Episode:
     def history(self) -> list[dict[str, Any]]:
         """The opening message, then for each step what the agent did and what was said; made anew at each call."""
         items: list[dict[str, Any]] = [{"role": "customer", "step": 0, "text": self.case.message}]
-        for number, step in enumerate(self.steps, 1):
-            items.append({"role": "agent", "step": number, "action": dict(step.action)})
-            items.append({"role": step.speaker, "step": number, "text": step.text})
+        for number in range(1, len(self.steps) + 1):
+            items += self.exchange(number)
         return items
+
+    def exchange(self, number: int) -> list[dict[str, Any]]:
+        """What step `number`, counted from 1, added to the history."""
+        step = self.steps[number - 1]
+        return [
+            {"role": "agent", "step": number, "action": dict(step.action)},
+            {"role": step.speaker, "step": number, "text": step.text},
+        ]
 
     @property
     def actions(self) -> tuple[Mapping[str, Any], ...]:
@@ -81,12 +88,19 @@ class Episode:
     @property
     def observation(self) -> dict[str, Any]:
         """What the agent sees, made anew at each call; the keys of the contract's observation space."""
-        view = self.case.automaton.observation(self.state)
-        value = self.case.value
         return {
             "ticket_id": self.case.ticket.id,
             "customer_message": self.case.message,
             "history": self.history,
+            **self.standing,
+        }
+
+    @property
+    def standing(self) -> dict[str, Any]:
+        """The part of the observation that isn't told but follows from the state and the step count."""
+        view = self.case.automaton.observation(self.state)
+        value = self.case.value
+        return {
             "known_info": {name: value(source) for name, source in view.known},
             "required": list(view.required),
             "missing_required": list(view.missing),
@@ -130,7 +144,8 @@ class Episode:
 
     @property
     def done(self) -> bool:
-        return self.terminated or self.truncated
+        machine = self.case.automaton
+        return machine.terminated(self.state) or machine.truncated(self.state, len(self.steps))
 
     @property
     def end_reason(self) -> EndReason | None:
@@ -166,8 +181,8 @@ class Episode:
         }
 
     def score(self) -> float:
-        """The task's grade of the episode so far, in [0, 1]."""
-        return self.case.automaton.task.grader(self.record())
+        """The task's grade of the episode so far, in [0, 1], whatever the contract's grader gives."""
+        return min(1.0, max(0.0, self.case.automaton.task.grader(self.record())))
 
 
 def replay(case: Case, actions: Iterable[Mapping[str, Any]]) -> Episode:

@@ -28,13 +28,16 @@ def opening_findings(pack: Pack, space: Mapping[str, Any]) -> Iterator[Finding]:
     validator = Draft202012Validator(dict(space))
     alike = _is_structural({**space, "properties": {**space.get("properties", {}), "status": True}})
     problems: dict[Hashable, str | None] = {}
+    promised = frozenset(space.get("properties", {}))
     for ticket in pack.tickets.values():
         shown = frozenset(_shown(machine) for machine in variants(pack, ticket))
         if not alike or shown not in problems:
-            observations = (Episode.start(case).observation for case in _cases(pack, ticket, alike))
+            observations = [Episode.start(case).observation for case in _cases(pack, ticket, alike)]
             errors = (next(validator.iter_errors(observation), None) for observation in observations)
             error = next((error for error in errors if error is not None), None)
             problems[shown] = f"{error.json_path}: {error.message}" if error is not None else None
+            for name in sorted(promised.difference(*observations)):
+                problems[shown] = f"$.{name}: it is promised, but never sent"
         if problems[shown] is not None:
             message = f"ticket '{ticket.id}': the first observation breaks the contract at {problems[shown]}"
             yield Finding("PACK063", message, ticket.place)

@@ -26,6 +26,8 @@ ASK = {"type": "ask_info", "field": "order"}
         {"method": "tools/call", "params": {"name": "ask_info", "arguments": {"field": "order"}}},
         {"type": "ask_info", "field": "order", "category": None, "metadata": {}},
         {"type": "ask_info", "name": "resolve", "field": "order"},
+        {"type": "ask_info", "field": "order", "parameters": {"field": None}},
+        {"method": "tools/call", "params": {"name": "ask_info", "arguments": {"field": "order"}, "_meta": {"x": 1}}},
     ],
 )
 def test_understood_forms(body: dict[str, Any]) -> None:
@@ -43,12 +45,32 @@ def test_what_is_no_action_comes_out_as_it_came() -> None:
     assert normalise({"type": 3, "parameters": [1]}) == {"type": 3, "parameters": {"parameters": [1]}}
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+CALL = {"method": "tools/call", "params": {"name": "ask_info", "arguments": {"field": "order"}}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "classify", "arguments": CALL},
+        {"type": "classify", "parameters": CALL},
+        {"method": "tools/call", "params": CALL},
+        {"type": "x", "parameters": {"arguments": CALL}},
+    ],
 )
+def test_a_call_within_an_action_is_no_call(body: dict[str, Any]) -> None:
+    canonical = normalise(body)
+    assert canonical != ASK
+    assert normalise(canonical) == canonical
+
+
 words = st.sampled_from(
     ["type", "name", "action_type", "parameters", "arguments", "metadata", "method", "params", "field"]
+)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("tools/call") | st.just(CALL),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | words, inner, max_size=3),
 )
 
 

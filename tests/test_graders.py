@@ -99,7 +99,7 @@ def test_score_is_the_task_s_own_grader(desk: Pack) -> None:
 
 def test_a_plain_observation(desk: Pack) -> None:
     open_one = episode(desk, "e-two", ask("order")).observation
-    # One of two required is not missing: easy min(1, 1/1), medium 1/2, hard not resolved.
+    # One of two missing was asked for and is known: easy min(1, 1/1), medium 1/2, hard not resolved.
     assert grades(open_one) == pytest.approx([1.0, 0.5, 0.0])
     done = episode(desk, "e-two", CLASSIFY, ask("order"), ask("colour"), ask("email"), RESOLVE).observation
     # It shows no wasted ask and no right classification: efficiency 1, and hard is halved.
@@ -116,6 +116,44 @@ def test_a_list_of_steps(desk: Pack) -> None:
     # 2 of 2; 3 asks, one wasted: 2/3; optimal 4 of 5 steps.
     assert grades(steps) == pytest.approx([1.0, 2 / 3, 0.8])
     assert grades([]) == [0.0, 0.0, 0.0]
+
+
+def wire(pack: Pack, ticket: str, *actions: dict[str, str]) -> list[dict[str, Any]]:
+    """The answers of a server to a reset and these actions, as far as graders look at them."""
+    played = Episode.start(make_case(pack, ticket, 0))
+    answers: list[dict[str, Any]] = [{"observation": played.observation, "reward": None, "metadata": {"outcome": None}}]
+    for action in actions:
+        played = played.step(action)
+        metadata = {"outcome": played.outcome, "optimal_steps": played.optimal_steps if played.done else None}
+        answers.append({"observation": played.observation, "reward": played.reward, "metadata": metadata})
+    return answers
+
+
+def test_doing_nothing_earns_nothing_in_any_form(desk: Pack) -> None:
+    for ticket in ("e-two", "e-known", "m-goal", "h-wrong"):
+        answers = wire(desk, ticket, *[{"type": "foo"}] * 10)
+        for form in (answers[0]["observation"], answers[-1]["observation"], answers[1:], answers):
+            assert grades(form) == [0.0, 0.0, 0.0]
+
+
+def test_a_list_of_steps_is_graded_like_the_record(desk: Pack) -> None:
+    wrong_value = [ask("order"), ask("order")]
+    invalid_ask = [ask("order"), ask("nope"), ask("nope"), ask("email")]
+    plays = [("m-script", wrong_value), ("e-two", invalid_ask), ("e-two", [CLASSIFY, *invalid_ask, RESOLVE])]
+    for ticket, actions in plays:
+        answers = wire(desk, ticket, *actions)
+        assert grades(answers) == grades(answers[1:]) == grades(episode(desk, ticket, *actions))
+
+
+class Awkward:
+    """An object without a truth value, as an array is."""
+
+    def __bool__(self) -> bool:
+        raise ValueError
+
+
+def test_an_object_without_a_truth_value() -> None:
+    assert grades(Awkward()) == [0.0, 0.0, 0.0]
 
 
 anything = st.recursive(

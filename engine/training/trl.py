@@ -34,15 +34,15 @@ class Environment:
         """Begin an episode.
 
         Args:
-            row: `seed`, `task_id` and `ticket_id` choose it, as on the server; other columns are ignored. Without a
-                seed one is drawn.
+            row: `seed`, `task_id`, `split` and `ticket_id` choose it, as on the server; other columns are ignored.
+                Without a seed one is drawn.
 
         Returns:
             The pack's instructions and the customer's opening message.
         """
         given = row.get("seed")
         seed = int(given) if given is not None else secrets.randbelow(2**31)
-        ticket_id = row.get("ticket_id") or pick_ticket(self.pack, seed, row.get("task_id"))
+        ticket_id = row.get("ticket_id") or pick_ticket(self.pack, seed, row.get("task_id"), row.get("split"))
         self._episode = Episode.start(make_case(self.pack, ticket_id, seed))
         seen = self._episode.observation
         return f"{self.pack.instructions}\n\nCustomer: {seen['customer_message']}\n{_situation(seen)}"
