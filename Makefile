@@ -51,14 +51,14 @@ soak: $(VENV)/test.stamp ## The property tests again, with many more random exam
 
 lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer versions)
 	@echo "Locking: requirements/*.lock ..."
-	@[ -x build/lock/bin/pip-compile ] || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet pip-tools; }
+	@[ -x build/lock/bin/uv ] || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet uv; }
 	@$(COMPILE) requirements/build.in -o requirements/build.lock
 	@$(COMPILE) pyproject.toml -c requirements/build.lock -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/build.lock -c requirements/base.lock -o requirements/test.lock
 
-# The index is the public one whatever this machine's pip is set to, so that the hashes are those that everyone gets.
-COMPILE = env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile \
-	--quiet --generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(ARGS)
+# uv asks the public index whatever this machine's pip is set to, so the hashes are those that everyone gets.
+COMPILE = env UV_NO_CONFIG=1 UV_CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/uv pip compile \
+	--quiet --generate-hashes --python-version 3.11 --no-emit-index-url $(ARGS)
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -100,14 +100,14 @@ class ActionSpace:
             for pairs in product(*(_options(parameter) for parameter in action.parameters))
         )
 
-        # Most actions arrive in canonical form, all texts: these are looked up as they are.
+        # Most actions arrive in canonical form, all texts: these are looked up by their members.
         canonical = [choice.canonical() for choice in self.choices]
-        self._known = {frozenset(form.items()): self._understood(form) for form in canonical if _all_texts(form)}
+        self.known = {frozenset(form.items()): self._understood(form) for form in canonical if _all_texts(form)}
 
     def understand(self, body: Mapping[str, Any]) -> Understood:
         """What an action means, in whichever form it comes (`normalise`)."""
         try:
-            known = self._known.get(frozenset(body.items()))
+            known = self.known.get(frozenset(body.items()))
         except TypeError:  # a value that can't be looked up
             known = None
         return self._understood(normalise(body)) if known is None else known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -14,24 +14,22 @@ from typing import Any
 from jsonschema.protocols import Validator
 
 from engine.build_actions import ActionBuilder
+from engine.build_tests import build_tests
 from engine.build_tickets import TicketBuilder
 from engine.checks import TicketCheck
 from engine.contract import Contract, TaskSpec, exact
+from engine.contradictions import check_contradictions
 from engine.diagnostics import PackError, Report
 from engine.instructions import default_instructions
-from engine.nodes import Map, NotJson, Seq, Spot, entries, items, reading, string
-from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, ScriptedStep, ScriptedTest, Task, Ticket
-from engine.schema import check, read_schema, validator_of
+from engine.nodes import Map, entries, items, string
+from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, Task
+from engine.schema import Refused, check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
 from engine.values import ValueCheck
-from engine.vocabulary import Steps, Vocabulary, listed
+from engine.vocabulary import Vocabulary, listed
 
 _HERE = Path(__file__).parent
 _DEFAULTED = ("tasks", "rewards", "actions", "rules", "phrases")
-
-# What a test may expect besides the observation's keys.
-EXPECTED = ("outcome", "reward", "says", "done", "terminated", "truncated")
-EXPECTED_AT_THE_END = (*EXPECTED, "return", "score")
 
 
 @cache
@@ -64,28 +62,29 @@ def default_rules() -> Map:
     return document
 
 
-def build(document: Map, contract: Contract, report: Report, wrong: Set[Steps]) -> Pack | None:
+def build(document: Map, contract: Contract, report: Report, refused: Refused) -> Pack | None:
     """The pack that a document describes; None, and findings, where something in it doesn't fit.
 
-    `wrong` holds paths that the schema refused: about them nothing is said that may follow from that.
+    `refused` is what the schema took out of it: nothing is said that may follow from that.
     """
+    if report.full:
+        return None
     defaults = default_rules()
-    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), wrong, report)
+    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), refused, report)
     tasks = _tasks(document, defaults, contract, report)
     max_steps = document.get("max_steps", contract.max_steps)
     rewards = _rewards(document, defaults, contract, max_steps, report)
     builder = ActionBuilder(document, defaults, vocabulary)
     actions = builder.actions(contract.actions)
-    sections = {path[0] for path in wrong if path}
-    broken = {int(path[1]) for path in wrong if path[:1] == ("tickets",) and len(path) > 1}
-    tickets, sound = TicketBuilder(vocabulary).build(items(document, "tickets"), broken)
+    tickets, sound = TicketBuilder(vocabulary).build(items(document, "tickets"))
     values = ValueCheck(vocabulary.fields, entries(document, "fields"), report)
-    values.check_samples()
-    if not sections & {"fields", "categories", "people"}:
+    values.check_samples(refused.names("fields"))
+    if not refused.sections & {"fields", "categories", "people"}:
         checks = TicketCheck(vocabulary, values, builder.said)
         for ticket, node, spot in sound:
             checks.check(ticket, node, spot)
-    tests = _tests(document, contract, tickets, report)
+            check_contradictions(ticket, node, vocabulary.fields, report)
+    tests = build_tests(document, contract, tickets, refused, report)
     if report:
         return None
     description = string(document, "description")
@@ -153,13 +152,24 @@ def _grader(spec: TaskSpec, contract: Contract, report: Report) -> Grader:
     except ImportError as error:
         grader, problem = None, str(error)
     if callable(grader):
-        found: Grader = grader
-        return found
+        problem = _grader_problem(grader)
+        if not problem:
+            found: Grader = grader
+            return found
     raw = contract.raw
     node = next(task for task in items(raw, "tasks") if task["id"] == spec.id) if isinstance(raw, Map) else None
     if node is not None:
-        report.add("PACK051", node.value_spot("grader"), f"the grader '{spec.grader}' can't be loaded: {problem}")
+        report.add("PACK051", node.value_spot("grader"), f"the grader '{spec.grader}' can't be used: {problem}")
     return float
+
+
+def _grader_problem(grader: Callable[..., Any]) -> str:
+    """What is wrong with a grader, tried on a record that shows nothing; empty where it is fine."""
+    try:
+        score = grader({})
+    except Exception as error:
+        return f"it raised {type(error).__name__} for an empty record"
+    return "" if isinstance(score, float) and 0.0 <= score <= 1.0 else "it gave no float in [0, 1] for an empty record"
 
 
 def _rewards(document: Map, defaults: Map, contract: Contract, max_steps: Any, report: Report) -> Rewards:
@@ -186,67 +196,6 @@ def _rewards(document: Map, defaults: Map, contract: Contract, max_steps: Any, r
         least = rewards.minimum / REWARD_UNIT
         report.add("PACK049", place, f"{steps} wasted steps cost more than the range's minimum, {least}")
     return rewards
-
-
-def _tests(
-    document: Map, contract: Contract, tickets: Mapping[str, Ticket], report: Report
-) -> tuple[ScriptedTest, ...]:
-    keys = tuple(contract.observation_space.get("properties", ()))
-    nodes = items(document, "tests")
-    tests = []
-    first: dict[str, Spot] = {}
-    for index, node in enumerate(nodes):
-        if not isinstance(node, Map):
-            continue
-        name, ticket = string(node, "name"), string(node, "ticket")
-        spot = nodes.item_spot(index)
-        if "ticket" in node and ticket not in tickets:
-            where = node.value_spot("ticket")
-            report.add(
-                "PACK037", where, f"unknown ticket '{ticket}'", expected=listed(tickets), meant=(ticket, tickets)
-            )
-        if name in first:
-            report.add("PACK040", spot, f"test name '{name}' is taken (first at line {first[name].place.line})")
-        first.setdefault(name, spot)
-        steps = []
-        step_nodes = items(node, "steps")
-        for number, step in enumerate(step_nodes):
-            if isinstance(step, Map):
-                expected = _expected(step, "expect", (*EXPECTED, *keys), report)
-                steps.append(
-                    ScriptedStep(
-                        _json(entries(step, "do"), step.spot, report), expected, step_nodes.item_spot(number).place
-                    )
-                )
-        final = _expected(node, "final", (*EXPECTED_AT_THE_END, *keys), report)
-        seed = node.get("seed", 0)
-        tests.append(
-            ScriptedTest(
-                name, ticket, int(seed) if isinstance(seed, int | float) else 0, tuple(steps), final, spot.place
-            )
-        )
-    return tuple(tests)
-
-
-def _expected(node: Map, key: str, known: tuple[str, ...], report: Report) -> Mapping[str, Any]:
-    expected = entries(node, key)
-    for name in expected:
-        if name not in known:
-            message = f"'{name}' is nothing that can be expected here"
-            report.add("PACK022", expected.key_spot(name), message, expected=", ".join(known), meant=(name, known))
-    result: Mapping[str, Any] = _json(expected, expected.spot, report)
-    return result
-
-
-def _json(value: Any, spot: Spot, report: Report) -> Any:
-    """A value of any kind as plain JSON; what YAML makes of it that JSON doesn't know is reported."""
-    if isinstance(value, Map):
-        return {key: _json(inner, value.value_spot(key), report) for key, inner in value.items()}
-    if isinstance(value, Seq):
-        return [_json(inner, value.item_spot(index), report) for index, inner in enumerate(value)]
-    if isinstance(value, NotJson):
-        report.add("PACK020", spot, f"{reading(value, spot.raw)}; quote it")
-    return value
 
 
 def _digest(

@@ -9,18 +9,20 @@ from engine.contract import ActionSpec
 from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Action, Effects, Parameter, Rule, Speaker, Text
 from engine.rules import NAMED
-from engine.vocabulary import Choices, Vocabulary, listed, scalar, shown
+from engine.vocabulary import WORDS, Choices, Vocabulary, listed, scalar, shown
 
 ParameterType = Literal["string", "integer", "boolean"]
 
-# The words that a rule's text may hold besides fields and facts; those of the second list only in answers to mistakes.
-WORDS = frozenset({"action", "field", "category", "required", "missing", "wrong"})
-MISTAKE_WORDS = frozenset({"given", "parameter", "valid"})
 # What the phrases are for that no outcome is called by.
 TURN_PHRASES = frozenset({"stall", "refusal", "waive", "unanswered", "no_effect"})
-MISTAKE_PHRASES = frozenset(
-    {"invalid.nothing", "invalid.action", "invalid.missing", "invalid.value", "invalid.parameter"}
-)
+# The phrases for mistakes, with the words that each knows besides the others.
+MISTAKE_PHRASES: Mapping[str, frozenset[str]] = {
+    "invalid.nothing": frozenset({"valid"}),
+    "invalid.action": frozenset({"given", "valid"}),
+    "invalid.missing": frozenset({"parameter", "valid"}),
+    "invalid.value": frozenset({"given", "parameter", "valid"}),
+    "invalid.parameter": frozenset({"parameter", "valid"}),
+}
 _PYTHON: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 
@@ -29,7 +31,7 @@ class ActionBuilder:
 
     def __init__(self, document: Map, defaults: Map, vocabulary: Vocabulary) -> None:
         self.document, self.defaults, self.vocabulary = document, defaults, vocabulary
-        self.report = vocabulary.report
+        self.report, self.refused = vocabulary.report, vocabulary.refused
         # All texts that an answer may be made of, with the words they may hold and where they are written.
         self.said: list[tuple[Text, frozenset[str], Spot]] = []
         # Whether any rule names a phrase that there isn't.
@@ -42,7 +44,7 @@ class ActionBuilder:
         for document in (self.defaults, self.document):
             nodes = entries(document, "phrases")
             for name, node in nodes.items():
-                extra = WORDS | MISTAKE_WORDS if name in MISTAKE_PHRASES else WORDS
+                extra = WORDS | MISTAKE_PHRASES.get(name, frozenset())
                 phrases[name] = self._text(node, nodes.value_spot(name), extra)
         return phrases
 
@@ -65,17 +67,23 @@ class ActionBuilder:
                 )
             elif isinstance(node, Map):
                 actions[name] = self._action(name, string(node, "description", name), node, entries(node, "parameters"))
-                if not actions[name].rules:
+                if not actions[name].rules and not self._was_refused("rules", name):
                     self.report.add("PACK048", spot, f"the action '{name}' has no rules")
         rules = entries(self.document, "rules")
+        known = [*actions, *self.refused.names("actions")]
         for name in rules:
-            if name not in actions:
-                message = f"rules for the unknown action '{name}'"
-                self.report.add(
-                    "PACK035", rules.key_spot(name), message, expected=listed(actions), meant=(name, actions)
-                )
-        self._unused_phrases(actions)
+            if name not in known:
+                spot, message = rules.key_spot(name), f"rules for the unknown action '{name}'"
+                if not self.refused.whole("actions"):
+                    self.report.add("PACK035", spot, message, expected=listed(known), meant=(name, known))
+        if not self.refused.sections & {"actions", "rules", "phrases"}:
+            self._unused_phrases(actions)
+            self._unsaid(actions)
         return actions
+
+    def _was_refused(self, section: str, name: str) -> bool:
+        """Whether something was refused under a name in a section, or the section as a whole."""
+        return self.refused.whole(section) or name in self.refused.names(section)
 
     def _contract_action(self, spec: ActionSpec) -> Action:
         bound = entries(self.defaults, "actions").get(spec.name)
@@ -96,9 +104,26 @@ class ActionBuilder:
             built[classifies] = self._filled(built.get(classifies), classifies, "What it is about", values, False)
             if not values:
                 del built[classifies]
+        self._beside_the_point(name, asks, classifies)
         speaker: Speaker = "customer" if node.get("speaker") == "customer" else "desk"
         classifies = classifies if classifies in built else None
-        return Action(name, description, tuple(built.values()), self._rules(name, built), speaker, asks, classifies)
+        rules = self._rules(name, built)
+        return Action(name, description, tuple(built.values()), rules, speaker, asks, classifies)
+
+    def _beside_the_point(self, action: str, asks: str | None, classifies: str | None) -> None:
+        """Reports what the pack's rules say about a field asked for or a category, where there is no such thing."""
+        rules = items(entries(self.document, "rules"), action)
+        if self._was_refused("actions", action):
+            return
+        for rule in (rule for rule in rules if isinstance(rule, Map)):
+            when, then = entries(rule, "when"), entries(rule, "then")
+            for node, key in ((when, "need"), (when, "value"), (when, "reply"), (then, "learn")):
+                if asks is None and node.get(key, False) is not False:
+                    message = f"`{key}` is about the field that is asked for, and '{action}' asks for none (`asks`)"
+                    self.report.add("PACK046", node.key_spot(key), message)
+            if classifies is None and "category" in when:
+                message = f"`category` is about the category chosen, and '{action}' chooses none (`classifies`)"
+                self.report.add("PACK046", when.key_spot("category"), message)
 
     def _filled(
         self, given: Parameter | None, name: str, description: str, values: tuple[str, ...], required: bool
@@ -115,7 +140,7 @@ class ActionBuilder:
         values = tuple(scalar(value) for value in items(node, "enum"))
         if kind == "boolean" and not values:
             values = (False, True)
-        if not values and not filled:
+        if not values and not filled and not self._was_refused("actions", action):
             message = f"the parameter '{name}' of '{action}' needs its values in `enum`: there must be finitely many"
             self.report.add("PACK035", node.spot, message)
         for index, value in enumerate(values if "enum" in node else ()):
@@ -138,7 +163,7 @@ class ActionBuilder:
     def _rule(self, action: str, node: Map, spot: Spot, parameters: Mapping[str, Choices]) -> Rule:
         when = entries(node, "when")
         conditions = {
-            name: self._named(name, entries(when, name), parameters) if name in NAMED else value
+            name: self._named(action, name, entries(when, name), parameters) if name in NAMED else value
             for name, value in when.items()
         }
         then = entries(node, "then")
@@ -167,9 +192,13 @@ class ActionBuilder:
             self.report.add("PACK036", spot, f"unknown phrase '{name}'", expected=expected, meant=(name, self.phrases))
         return self.phrases.get(name, "")
 
-    def _named(self, section: str, conditions: Map, parameters: Mapping[str, Choices]) -> Mapping[str, Any]:
+    def _named(
+        self, action: str, section: str, conditions: Map, parameters: Mapping[str, Choices]
+    ) -> Mapping[str, Any]:
         """Conditions on facts or parameters: each name is declared, each value is one that it can have."""
         facts = section == "facts"
+        if not facts and self._was_refused("actions", action):
+            return conditions
         known, code, what = (
             (self.vocabulary.choices, "PACK034", "fact") if facts else (parameters, "PACK035", "parameter")
         )
@@ -177,8 +206,7 @@ class ActionBuilder:
             if name not in known:
                 self.vocabulary.unknown(code, what, name, known, conditions.key_spot(name))
                 continue
-            # Without any values there is a finding already.
-            for value, spot in each_value(condition, conditions.value_spot(name)) if known[name].values else ():
+            for value, spot in each_value(condition, conditions.value_spot(name)):
                 self.vocabulary.one_of(value, known[name], code, f"the {what} '{name}'", spot)
         return conditions
 
@@ -193,6 +221,17 @@ class ActionBuilder:
             if name not in used:
                 message = f"nothing says the phrase '{name}'"
                 self.report.add("PACK036", nodes.key_spot(name), message, meant=(name, sorted(used)))
+
+    def _unsaid(self, actions: Mapping[str, Action]) -> None:
+        """Each of the pack's own rules has an answer: a turn that is played, a text, or the phrase of its outcome."""
+        rules = entries(self.document, "rules")
+        for action in rules.keys() & actions.keys():
+            nodes = items(rules, action)
+            for index, node in enumerate(nodes):
+                then, outcome = entries(node, "then"), f"{action}.{string(node, 'outcome')}"
+                if "say" not in then and then.get("learn") is not True and outcome not in self.phrases:
+                    message = f"this rule has nothing to say: add `say`, or a phrase '{outcome}'"
+                    self.report.add("PACK036", nodes.item_spot(index), message)
 
     def _said(self) -> set[str]:
         rules = entries(self.document, "rules")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -28,8 +28,8 @@ class TicketBuilder:
             name: (drawn_turn(field),) for name, field in vocabulary.fields.items() if field.sample is not None
         }
 
-    def build(self, nodes: Seq, broken: Container[int]) -> tuple[dict[str, Ticket], list[Written]]:
-        """The tickets by id, and those in which nothing is wrong so far. `broken` indexes the schema refused."""
+    def build(self, nodes: Seq) -> tuple[dict[str, Ticket], list[Written]]:
+        """The tickets by id, and those in which nothing is wrong so far."""
         tickets: dict[str, Ticket] = {}
         sound: list[Written] = []
         for index, node in enumerate(nodes):
@@ -44,7 +44,8 @@ class TicketBuilder:
                 self.report.add("PACK040", spot, f"ticket id '{ticket.id}' is taken (first at line {line})")
             if "id" in node:
                 tickets.setdefault(ticket.id, ticket)
-            if self.report.count == before and index not in broken and not node.spot.excused:
+            refused = spot in self.vocabulary.refused.spots
+            if self.report.count == before and not refused and not node.spot.excused:
                 sound.append((ticket, node, spot))
         return tickets, sound
 
@@ -67,15 +68,18 @@ class TicketBuilder:
                     "PACK046", where, f"'{name}' is required in this ticket, so it can't be optional as well"
                 )
         known = self.known(node) if "known" in node else {}
+        messages = self.messages(node)
+        # A customer has a drawn value only for what the ticket is about, and makes nothing else up.
+        needed = (*required, *optional, *(name for message in messages for name in message.known))
         return Ticket(
             id=string(node, "id"),
             task=task,
             category=declared.name if declared else None,
-            messages=self.messages(node),
+            messages=messages,
             required=required,
             optional=optional,
             known=MappingProxyType(known),
-            answers=MappingProxyType(self.answers(node, known)),
+            answers=MappingProxyType(self.answers(node, known, needed)),
             facts=vocabulary.settings(node, "facts") if "facts" in node else _NONE,
             goal=vocabulary.settings(node, "goal") if "goal" in node else _NONE,
             people=self.people(node) if "person" in node else (),
@@ -128,8 +132,8 @@ class TicketBuilder:
             return Message(self.vocabulary.template(string(node, "template"), node.value_spot("template")), known)
         return Message(string(node, "text"), known)
 
-    def answers(self, node: Map, known: Mapping[str, Text]) -> dict[str, tuple[Turn, ...]]:
-        """Each field's turns: the ticket's own, else what follows from a sample."""
+    def answers(self, node: Map, known: Mapping[str, Text], needed: Iterable[str]) -> dict[str, tuple[Turn, ...]]:
+        """Each field's turns: the ticket's own, else the known value, else, where it is needed, the drawn one."""
         answers: dict[str, tuple[Turn, ...]] = {}
         if "answers" in node:
             nodes = entries(node, "answers")
@@ -140,9 +144,11 @@ class TicketBuilder:
                     answers[name] = (_said(script, name),)
                 else:
                     answers[name] = self.script(name, script, nodes.value_spot(name))
-        for name, turns in self.drawn.items():
-            if name not in answers:
-                answers[name] = (_said(known[name], name),) if name in known else turns
+        for name in known:
+            answers.setdefault(name, (_said(known[name], name),))
+        for name in needed:
+            if name in self.drawn:
+                answers.setdefault(name, self.drawn[name])
         return answers
 
     def script(self, field: str, node: Any, spot: Spot) -> tuple[Turn, ...]:

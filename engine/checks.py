@@ -42,7 +42,7 @@ class TicketCheck:
         """Reports what is wrong with a ticket, which is written in `node`."""
         rights = ticket.right_values()
         self.found = {}
-        self._answerable(ticket, rights, spot)
+        self._answerable(ticket, rights, node, spot)
         self._messages(ticket, rights, items(node, "messages"))
         self._known(ticket, rights, entries(node, "known"))
         self._answers(ticket, rights, entries(node, "answers"))
@@ -53,8 +53,9 @@ class TicketCheck:
             message = f"this text names '{name}', but in ticket '{ticket.id}' {_no_value(name)}"
             self.report.add("PACK043", self.in_answers.pop(name), message)
 
-    def _answerable(self, ticket: Ticket, rights: Rights, spot: Spot) -> None:
+    def _answerable(self, ticket: Ticket, rights: Rights, node: Map, spot: Spot) -> None:
         """Every required field has a way to become rightly known, or to be waived."""
+        scripts = entries(node, "answers")
         for name in ticket.required:
             turns = ticket.answers.get(name, ())
             if name in rights or any(turn.kind == "waive" for turn in turns):
@@ -63,7 +64,8 @@ class TicketCheck:
                 why = "but none of its answers gives a right value or waives it"
             else:
                 why = "but the customer has no answer for it and the field has no sample"
-            self.report.add("PACK042", spot, f"field '{name}' is required, {why}: the ticket can't be resolved")
+            where = scripts.key_spot(name) if name in scripts else spot
+            self.report.add("PACK042", where, f"field '{name}' is required, {why}: the ticket can't be resolved")
 
     def _messages(self, ticket: Ticket, rights: Rights, nodes: Seq) -> None:
         for index, message in enumerate(ticket.messages):
@@ -85,12 +87,12 @@ class TicketCheck:
         for field in nodes:
             for index, turn in enumerate(ticket.answers[field]):
                 if isinstance(turn.say, Template):
-                    self._says(rights, turn.say, field, _turn_spot(nodes, field, index, None))
+                    self._says(rights, turn.say, field, turn_spot(nodes, field, index, None))
                 for given in turn.gives:
                     if isinstance(given.value, Template):
-                        self._says(rights, given.value, field, _turn_spot(nodes, field, index, given.field))
+                        self._says(rights, given.value, field, turn_spot(nodes, field, index, given.field))
                     elif not given.wrong and self.values.problem(given.field, given.value) is not None:
-                        where = _turn_spot(nodes, field, index, given.field)
+                        where = turn_spot(nodes, field, index, given.field)
                         self.values.report_problem(given.field, given.value, where)
 
     def _says(self, rights: Rights, text: Text, own: str | None, spot: Spot) -> None:
@@ -129,7 +131,7 @@ def _no_value(name: str) -> str:
     return f"'{name}' has no right value in this ticket"
 
 
-def _turn_spot(scripts: Map, field: str, index: int, given: str | None) -> Spot:
+def turn_spot(scripts: Map, field: str, index: int, given: str | None) -> Spot:
     """Where a turn of a field's script is written, or the value that it gives."""
     turn, spot = scripts[field], scripts.value_spot(field)
     if isinstance(turn, Seq):

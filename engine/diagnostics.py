@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
+from engine.lookalikes import difference
+
 Severity = Literal["error", "warning"]
 
-# One code per kind of mistake. A code keeps its meaning for good; 060-069 are about tickets that can't be played well.
+# One code per kind of mistake. A code keeps its meaning for good; 060-069 are about tickets that can't be played
+# well, from 080 on about what is allowed but was hardly meant.
 CODES: dict[str, str] = {
     "PACK001": "file can't be read",
     "PACK002": "not UTF-8",
@@ -55,11 +58,20 @@ CODES: dict[str, str] = {
     "PACK062": "ticket not proved within the state budget",
     "PACK063": "observation not valid under the contract",
     "PACK070": "test of the pack fails",
+    "PACK080": "template forgotten",
+    "PACK081": "value stated but not known",
+    "PACK082": "rule that never fires",
+    "PACK083": "typographic quotes",
+    "PACK084": "message given twice",
+    "PACK085": "words that are never said",
+    "PACK086": "file that isn't read",
     "PACK099": "more findings than are listed",
 }
 
-# How many findings are listed.
-MAX_FINDINGS = 100
+# How many findings are listed, and how many more are counted before the search is given up.
+MAX_FINDINGS, MAX_COUNTED = 100, 5_000
+# From this code on a finding is about what values mean. Where the form is wrong already, that follows from it.
+MEANING = "PACK030"
 # The longest message, and the longest name for which a near one is looked for.
 LONGEST, LONGEST_NAME = 600, 200
 # The widest piece of a source line that is shown.
@@ -113,26 +125,41 @@ class Where(Protocol):
     def line(self) -> tuple[str, str]:
         """The line, up to the place and from there on."""
 
+    @property
+    def excused(self) -> bool:
+        """Whether a mistake in form was reported there."""
+
 
 class Report:
-    """Collects findings, up to a limit."""
+    """Collects findings, up to a limit; only errors make it true."""
 
     def __init__(self) -> None:
         self._found: dict[Finding, None] = {}
-        self._left_out = 0
+        self._left_out: set[tuple[str, Place, str]] = set()
+        self._errors = 0
+        self._more = False
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return self._errors > 0
+
+    @property
+    def lists_more(self) -> bool:
+        """Whether another finding would be listed, not just counted."""
+        return len(self._found) < MAX_FINDINGS
 
     @property
     def full(self) -> bool:
-        """Whether there is more than can be listed, so that looking on is of no use."""
-        return self._left_out > 0
+        """Whether there is so much more than can be listed that looking on is of no use."""
+        return self._more or len(self._left_out) >= MAX_COUNTED
 
     @property
     def count(self) -> int:
-        """How many mistakes were reported so far."""
-        return len(self._found) + self._left_out
+        """How many errors were reported so far."""
+        return self._errors
+
+    def stop(self) -> None:
+        """There is more, and nobody looks for it."""
+        self._more = True
 
     def add(
         self,
@@ -144,27 +171,51 @@ class Report:
         meant: tuple[str, Iterable[str]] | None = None,
     ) -> None:
         """Reports a mistake; `meant` is a name and the valid ones, of which the nearest is shown."""
-        if len(self._found) >= MAX_FINDINGS:
-            self._left_out += 1
+        self._add("error", code, where, message, expected, meant)
+
+    def warn(self, code: str, where: Where, message: str, *, expected: str | None = None) -> None:
+        """Reports what is allowed but was hardly meant."""
+        self._add("warning", code, where, message, expected, None)
+
+    def _add(
+        self,
+        severity: Severity,
+        code: str,
+        where: Where,
+        message: str,
+        expected: str | None,
+        meant: tuple[str, Iterable[str]] | None,
+    ) -> None:
+        if code >= MEANING and where.excused:
             return
-        near = nearest(*meant) if meant else None
-        source, caret = excerpt(*where.line)
         message = message if len(message) <= LONGEST else message[:LONGEST] + "…"
-        finding = Finding(code, message, where.place, "error", expected, near, source, caret)
-        self.take(finding)
+        near, source, caret = None, "", 0
+        if self.lists_more:
+            near = nearest(*meant) if meant else None
+            differs = difference(meant[0], near) if meant and near is not None else None
+            message = f"{message} ({differs})" if differs else message
+            source, caret = excerpt(*where.line)
+        self.take(Finding(code, message, where.place, severity, expected, near, source, caret))
 
     def take(self, finding: Finding) -> None:
-        """Adds a finding made elsewhere."""
-        if len(self._found) >= MAX_FINDINGS:
-            self._left_out += 1
-        else:
+        """Adds a finding, unless it is there already."""
+        key = (finding.code, finding.place, finding.message)
+        if finding in self._found or key in self._left_out:
+            return
+        if self.lists_more:
             self._found[finding] = None
+        elif len(self._left_out) < MAX_COUNTED:
+            self._left_out.add(key)
+        else:
+            self._more = True
+        self._errors += finding.severity == "error"
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, in the order of their places."""
         found = sorted(self._found, key=lambda finding: (finding.place, finding.code))
         if self._left_out:
-            found.append(Finding("PACK099", f"and at least {self._left_out} more", found[-1].place))
+            more = f"{'at least ' if self.full else ''}{len(self._left_out):,} more"
+            found.append(Finding("PACK099", f"and {more}", found[-1].place, "error" if self else "warning"))
         return tuple(found)
 
 

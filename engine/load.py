@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from engine.build import build, default_rules, pack_validator
+from engine.advice import advise
+from engine.build import build, default_rules, pack_schema, pack_validator
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report, excerpt
 from engine.nodes import File, Map, Seq, Spot
 from engine.openings import opening_findings
 from engine.pack import Pack
 from engine.schema import check
+from engine.scripted import check_tests
 from engine.solve import ticket_findings
 from engine.source import Budget, open_file, parse
 
@@ -51,12 +53,16 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
     document, whole = read_pack(Path(path), report)
     if document is None:
         return None, report.findings()
+    refused = check(document, pack_validator(), report, whole)
     if not whole:
-        document.spot.excuse()
-    wrong = check(document, pack_validator(), report)
-    pack = build(document, contract, report, wrong) if whole else None
-    if pack is None:
+        # What any section declares may stand in a file that couldn't be read.
+        refused.paths |= {(section,) for section in pack_schema()["properties"]}
+    pack = build(document, contract, report, refused)
+    if pack is not None:
+        check_tests(pack, document, report)
+    if pack is None or report:
         return None, report.findings()
+    advise(pack, document, report)
     errors = False
     for finding in (*ticket_findings(pack), *opening_findings(pack, contract.observation_space)):
         errors = errors or finding.severity == "error"
@@ -83,13 +89,14 @@ def with_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
     """A pack's document, merged from all its files, and whether all of them could be read."""
     budget = Budget()
-    if not path.is_dir():
+    if not _is_folder(path):
         file = open_file(path, budget, report)
         document = parse(file, budget, report) if file is not None else None
         return document, document is not None
     merged: Map | None = None
-    whole = True
-    for each in files(path, report):
+    each_file = files(path, report)
+    whole = path / "pack.yaml" in each_file
+    for each in each_file:
         file = open_file(each, budget, report)
         document = parse(file, budget, report) if file is not None else None
         if document is None:
@@ -101,19 +108,33 @@ def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
     return merged, whole
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False  # opening it says why
+
+
 def files(folder: Path, report: Report) -> list[Path]:
     """pack.yaml, then the other *.yaml files of a pack by name; hidden ones are left out."""
+    here = File(str(folder), "").spot(0)
     try:
         names = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
     except OSError as error:
-        report.add("PACK001", File(str(folder), "").spot(0), f"the folder can't be read: {error.strerror}")
+        report.add("PACK001", here, f"the folder can't be read: {error.strerror}")
         return []
     for name in names:
         if name.endswith(".yml"):
             report.add("PACK001", File(str(folder / name), "").spot(0), "a pack's files end in .yaml; rename this one")
+        elif (folder / name).is_dir() and any((folder / name).glob("*.yaml")):
+            where = File(str(folder / name), "").spot(0)
+            report.warn("PACK086", where, "a pack's files stand beside pack.yaml; what is in this folder isn't read")
     others = [name for name in names if name.endswith(".yaml") and name != "pack.yaml"]
     if len(others) > MAX_FILES:
-        report.add("PACK012", File(str(folder), "").spot(0), f"a pack has {MAX_FILES} files at the most")
+        report.add("PACK012", here, f"a pack has {MAX_FILES} files at the most")
+    if "pack.yaml" not in names:
+        report.add("PACK001", here, "a pack's folder holds a file pack.yaml", meant=("pack.yaml", names))
+        return [folder / name for name in others[:MAX_FILES]]
     return [folder / name for name in ("pack.yaml", *others[:MAX_FILES])]
 
 

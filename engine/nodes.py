@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -124,6 +125,16 @@ class Map(dict[str, Any]):
         self.marks += (key_spot.mark, value_spot.mark)
         self[key] = value
 
+    def drop(self, names: Container[str]) -> None:
+        """Takes entries out."""
+        kept = [(number, name) for number, name in enumerate(self) if name not in names]
+        values = [(name, self[name]) for _, name in kept]
+        self.marks = [mark for number, _ in kept for mark in self.marks[2 * number : 2 * number + 2]]
+        self.files = [self.files[number] for number, _ in kept] if self.files else None
+        self._index = None
+        self.clear()
+        self.update(values)
+
 
 class Seq(list[Any]):
     """A list. `marks` holds each item's mark."""
@@ -148,6 +159,13 @@ class Seq(list[Any]):
         self.files.append(spot.file)
         self.marks.append(spot.mark)
         self.append(value)
+
+    def drop(self, indices: Container[int]) -> None:
+        """Takes items out."""
+        kept = [index for index in range(len(self)) if index not in indices]
+        self.marks = [self.marks[index] for index in kept]
+        self.files = [self.files[index] for index in kept] if self.files else None
+        self[:] = [self[index] for index in kept]
 
 
 def reading(value: Any, raw: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from engine.diagnostics import Report
+from engine.diagnostics import MAX_COUNTED, Report, nearest
 from engine.nodes import Map, NotJson, Seq, Spot, reading
 
 _TYPES = {
@@ -134,28 +134,88 @@ def locate(root: Map, path: Iterable[str | int]) -> tuple[Any, Spot]:
     return value, spot
 
 
-def check(root: Map, validator: Validator, report: Report) -> set[Path_]:
-    """Reports where `root` isn't valid. A value that would have been text in quotes is put right.
+class Refused:
+    """What a schema refused, and what is therefore no longer in the document. About that nothing more is said.
 
-    Returns the first two steps of the paths to everything that is still wrong.
+    `paths` are the first steps, at most two, of the paths to it; a section with an unknown key of nearly its name is
+    among them. `spots` are where what these steps lead to is written.
     """
-    wrong: set[Path_] = set()
-    for error in validator.iter_errors(root):
-        if report.full:
-            break
+
+    def __init__(self, *sections: str) -> None:
+        self.paths: set[Path_] = {(section,) for section in sections}
+        self.spots: set[Spot] = set()
+
+    @property
+    def sections(self) -> set[str | int]:
+        """All sections in which anything was refused."""
+        return {path[0] for path in self.paths if path}
+
+    def names(self, section: str) -> list[str]:
+        """The names in a section under which anything was refused."""
+        return [path[1] for path in self.paths if len(path) > 1 and path[0] == section and isinstance(path[1], str)]
+
+    def whole(self, section: str) -> bool:
+        """Whether a section as a whole was refused, so that nobody knows which names it was to declare."""
+        return (section,) in self.paths
+
+    def add(self, root: Map, path: Path_) -> None:
+        self.paths.add(path[:2])
+        self.spots.add(locate(root, path[:2])[1])
+
+
+def check(root: Map, validator: Validator, report: Report, whole: bool = True) -> Refused:
+    """Reports where `root` isn't valid, and makes it valid but for what is missing: what the schema refuses is taken
+    out. A value that would have been text in quotes is put right instead. `whole` says whether `root` is all that
+    there is, so that more than that is missing."""
+    refused = Refused()
+    errors = list(islice(validator.iter_errors(root), MAX_COUNTED))
+    if len(errors) == MAX_COUNTED:
+        report.stop()
+    # Unknown keys first: one that is nearly right explains why another is missing.
+    errors.sort(key=lambda error: error.validator != "additionalProperties")
+    dropped: dict[int, tuple[Map | Seq, set[Any]]] = {}
+    meant: set[Path_] = set()
+    for error in errors:
         path = tuple(error.absolute_path)
         value, spot = locate(root, path)
-        if error.validator == "type" and "string" in _listed(error.validator_value) and spot.raw is not None:
-            container, _ = locate(root, path[:-1])
-            container[path[-1]] = spot.raw
+        refused.add(root, path)
+        if error.validator == "required" and not _is_braces(error, value, spot):
+            if path or whole:
+                _missing(error, value, spot, report, {step[-1] for step in meant if step[:-1] == path})
+        elif error.validator == "additionalProperties" and not _is_braces(error, value, spot):
+            known = _unknown(error, value, report)
+            meant |= {(*path, key) for key in known}
+            refused.paths |= {(key,) for key in known if not path}
+            _mark(dropped, value, value.keys() - _known_keys(error).keys())
         else:
-            wrong.add(path[:2])
-        if _is_braces(error, value, spot):
-            report.add("PACK020", spot, "braces start a mapping; quote a text that begins with '{'")
-            spot.excuse()
-        elif not spot.excused or error.validator == "additionalProperties":
-            _SENTENCES.get(str(error.validator), _other)(error, value, spot, report)
-    return wrong
+            _explained(error, value, spot, report)
+            container = locate(root, path[:-1])[0]
+            if error.validator == "type" and _may_be_any_text(error.schema) and spot.raw is not None:
+                container[path[-1]] = spot.raw
+            elif path:
+                _mark(dropped, container, {path[-1]})
+    for node, keys in dropped.values():
+        node.drop(keys)
+    return refused
+
+
+def _mark(dropped: dict[int, tuple[Map | Seq, set[Any]]], node: Map | Seq, keys: set[Any]) -> None:
+    """Remembers what to take out at the end: until then the paths of other errors must stay what they are."""
+    dropped.setdefault(id(node), (node, set()))[1].update(keys)
+
+
+def _may_be_any_text(schema: Any) -> bool:
+    return "string" in _listed(schema.get("type")) and not schema.keys() & {"enum", "then"}
+
+
+def _explained(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    if spot.excused:
+        return
+    if _is_braces(error, value, spot):
+        report.add("PACK020", spot, "braces start a mapping; quote a text that begins with '{'")
+        spot.excuse()
+    else:
+        _SENTENCES.get(str(error.validator), _other)(error, value, spot, report)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -178,29 +238,40 @@ def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> Non
         remedy = "write '' for an empty text" if value is None and not spot.raw else "quote it"
         what = "an empty item where text is meant" if value is None and not spot.raw else is_reading
         report.add("PACK020", spot, f"{what}; {remedy}", expected=expected)
-    elif "string" in types and (spot.starts("{") or spot.starts("[")):
-        report.add("PACK020", spot, f"{is_reading}; quote a text that begins with '{{' or '['", expected=expected)
+    elif "string" in types and spot.starts("["):
+        remedy = "drop the brackets, or quote a text that begins with '['"
+        report.add("PACK020", spot, f"{is_reading}; {remedy}", expected=expected)
+    elif "string" in types and spot.starts("{"):
+        report.add("PACK020", spot, f"{is_reading}; quote a text that begins with '{{'", expected=expected)
     else:
-        report.add("PACK021", spot, f"{expected} is meant here, and {is_reading}")
+        dash = "; a list item needs '- ' before it (a hyphen and a space)"
+        is_item = "array" in types and isinstance(value, str) and spot.starts("-")
+        report.add("PACK021", spot, f"{expected} is meant here, and {is_reading}{dash if is_item else ''}")
     spot.excuse()
 
 
-def _unknown(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
-    known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+def _known_keys(error: ValidationError) -> Mapping[str, Any]:
+    return error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+
+
+def _unknown(error: ValidationError, value: Any, report: Report) -> set[str]:
+    """Reports the keys that aren't known; returns the known ones that they were most likely meant to be."""
+    known = _known_keys(error)
+    meant: set[str] = set()
     for key in value:
-        if report.full:
-            return
-        if key not in known:
-            message = f"unknown key '{key}'"
-            if not known:
-                message = f"'{key}' can't stand here"
+        if key not in known and not value.key_spot(key).excused:
+            message = f"unknown key '{key}'" if known else f"'{key}' can't stand here"
+            if report.lists_more:
+                meant |= {name for name in (nearest(key, known),) if name is not None and name not in value}
             report.add("PACK022", value.key_spot(key), message, expected=_one_of(known), meant=(key, known))
+    return meant
 
 
-def _missing(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+def _missing(error: ValidationError, value: Any, spot: Spot, report: Report, meant: Container[Any]) -> None:
     # jsonschema reports each missing key by itself, and names it in the message only.
     for key in _listed(error.validator_value):
-        if key not in value and repr(key) == error.message.removesuffix(" is a required property"):
+        missing = key not in value and key not in meant and not spot.excused
+        if missing and repr(key) == error.message.removesuffix(" is a required property"):
             report.add("PACK023", spot, f"'{key}' is missing")
 
 
@@ -215,6 +286,12 @@ def _bound(sentence: str) -> Callable[[ValidationError, Any, Spot, Report], None
         report.add("PACK024", spot, sentence.format(error.validator_value))
 
     return sentence_for
+
+
+def _unlike(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
+    examples = error.schema.get("examples", ()) if isinstance(error.schema, Mapping) else ()
+    expected = "like " + " or ".join(map(str, examples)) if examples else None
+    report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here", expected=expected)
 
 
 def _other(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
@@ -239,9 +316,8 @@ def _one_of(names: Iterable[str]) -> str | None:
 
 _SENTENCES: Mapping[str, Callable[[ValidationError, Any, Spot, Report], None]] = {
     "type": _type,
-    "additionalProperties": _unknown,
-    "required": _missing,
     "enum": _choice,
+    "pattern": _unlike,
     "minimum": _bound("{} is the least that can stand here"),
     "exclusiveMinimum": _bound("more than {} is meant here"),
     "maximum": _bound("{} is the most that can stand here"),

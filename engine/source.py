@@ -6,6 +6,7 @@ keys, several documents, tags, merge keys, comments that cut a text short, alias
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from yaml._yaml import CParser
 
 from engine.diagnostics import Report
 from engine.nodes import File, Map, NotJson, Seq, Spot, mark_of, reading
-from engine.syntax import explain
+from engine.suspects import look_closer
+from engine.syntax import Mistake, explain
 
 # Bounds for a whole pack: a hostile one is refused within a second and 100 MB.
 MAX_BYTES: Final = 8_000_000
@@ -33,8 +35,12 @@ _NUMERIC = re.compile(r"[-+]?[0-9][0-9_.:]*")
 # How many characters of a text that is used again count as one value more.
 CHARACTERS: Final = 100
 
-# What YAML forbids in a file, and U+0085, which it would turn into a space.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What YAML forbids in a file, and the line ends that it would turn into spaces: U+0085, U+2028 and U+2029.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# In JSON, a character outside the basic plane; and an escaped backslash, which must not be taken for its beginning.
+_PAIR = re.compile(r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+# A tag as it is written.
+_TAG = re.compile(r"![^\s,\[\]{}]*")
 # A '#' that may cut a plain text short: right after a blank, or at the start of the next line, indented.
 _COMMENT = re.compile(r"[ \t]+#(?=\S)|[ \t]*(?:\r\n?|\n)(?P<indent>[ \t]+)#(?=\S)")
 
@@ -70,7 +76,7 @@ def open_file(path: Path, budget: Budget, report: Report) -> File | None:
 def decode(name: str, content: bytes, report: Report) -> File | None:
     """The text of UTF-8 bytes; None, and a finding, where they aren't, or hold what can't stand in a pack."""
     try:
-        file = File(name, content.decode("utf-8-sig"))
+        file = File(name, _paired(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
         before = File(name, content[: error.start].decode("utf-8-sig", "replace"))
         utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -80,11 +86,32 @@ def decode(name: str, content: bytes, report: Report) -> File | None:
     found = _FORBIDDEN.search(file.text)
     if found is not None:
         code = ord(found.group())
-        instead = f'; write it as "\\x{code:02x}" in double quotes' if code < 0x100 else ""
+        escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        instead = f'; write it as "{escape}" in double quotes' if code < 0xD800 else ""
         message = f"an invisible control character (U+{code:04X}) can't stand here{instead}"
         report.add("PACK003", file.spot(found.start()), message)
         return None
     return file
+
+
+def _paired(text: str) -> str:
+    """JSON with each pair of escapes that means one character as the one escape that YAML has for it."""
+    if not text.lstrip().startswith("{") or not any(found[1] for found in _PAIR.finditer(text)):
+        return text
+    # JSON that holds more values than a pack may needn't be read; this also bounds the time and memory for it.
+    if sum(map(text.count, ",[{")) > MAX_NODES:
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+    def one(found: re.Match[str]) -> str:
+        if not found[1]:
+            return found[0]
+        return f"\\U{0x10000 + (int(found[1], 16) - 0xD800) * 0x400 + int(found[2], 16) - 0xDC00:08x}"
+
+    return _PAIR.sub(one, text)
 
 
 def parse(file: File, budget: Budget, report: Report) -> Map | None:
@@ -93,10 +120,7 @@ def parse(file: File, budget: Budget, report: Report) -> Map | None:
     try:
         document = builder.document()
     except yaml.MarkedYAMLError as error:
-        mistake = explain(error, file.line)
-        at = mistake.at
-        if not (mistake.unclosed and builder.lost_text):
-            report.add(mistake.code, Spot(file, mark_of(at.offset, at.line, at.column)), mistake.message)
+        _report_syntax(explain(error, file.line), builder, report)
         return None
     except yaml.YAMLError as error:
         report.add("PACK004", file.spot(0), f"this is not YAML: {error}")
@@ -108,6 +132,16 @@ def parse(file: File, budget: Budget, report: Report) -> Map | None:
         report.add("PACK013", file.spot(0), what)
         return None
     return document
+
+
+def _report_syntax(mistake: Mistake, builder: _Builder, report: Report) -> None:
+    file, at = builder.file, mistake.at
+    bracket = builder.stack[-1].node.spot.offset if builder.stack and builder.stack[-1].flow else None
+    closer = look_closer(mistake, file.text, bracket)
+    if builder.lost_text and (mistake.unclosed or (closer is not None and closer[0] == bracket)):
+        return  # a comment may have swallowed the bracket
+    spot = Spot(file, mark_of(at.offset, at.line, at.column)) if closer is None else file.spot(closer[0])
+    report.add(mistake.code, spot, mistake.message if closer is None else closer[1])
 
 
 class _Stop(Exception):
@@ -326,7 +360,9 @@ class _Builder:
             self.finding("PACK005", mark, f"'{value}' is given twice (first at line {first})")
 
     def tag(self, tag: str, mark: int) -> None:
-        self.finding("PACK007", mark, f"packs don't allow tags, and this is one ('{tag}'); if it is text, quote it")
+        written = _TAG.search(self.file.text, mark >> 48)
+        what = written[0] if written else tag
+        self.finding("PACK007", mark, f"packs don't allow tags, and this is one ('{what}'); if it is text, quote it")
 
     def cuts(self, event: Any, comment: re.Match[str], mark: int) -> bool:
         """Whether a comment that follows a plain text was probably meant as a part of it; if so, it is reported."""

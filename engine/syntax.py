@@ -55,7 +55,7 @@ _STARTS = {
     "}": "'}' closes a bracket that was never opened; quote a text that begins with '}'",
 }
 _PLAIN_COLON = "a plain text holds ': '; quote it"
-_AFTER_QUOTE = "a text goes on after its closing quote; put the whole text in quotes"
+AFTER_QUOTE = "a text goes on after its closing quote; put the whole text in quotes"
 _ESCAPE = (
     "this escape with '\\' has no meaning in double quotes; write '\\\\' for a backslash, or use single quotes, "
     "in which a backslash is a backslash"
@@ -71,6 +71,10 @@ _LINE_ABOVE = (
     "this ':' doesn't fit the line above: the line is indented wrongly, the key above lacks ': ' (a colon and a "
     "space), or a plain text that goes on here holds ': ' (quote it)"
 )
+_NO_COLON = "a key needs ': ' after it (a colon and a space)"
+_ANYTHING = "nothing may stand here; quote the text"
+# Sentences about a place that may be far from the mistake.
+VAGUE = frozenset({_INDENTATION, _LINE_ABOVE, _NO_COLON, _ANYTHING})
 _KEY_BEFORE = re.compile(r":[ \t]")
 
 
@@ -98,7 +102,8 @@ def explain(error: yaml.MarkedYAMLError, line_at: LineAt) -> Mistake:
         ("nesting depth", start, "nested too deep", "PACK012"),
         ("block sequence entries", here, "'- ' starts a list item, which can't stand here; quote the text", "PACK004"),
         ("mapping keys", here, "'? ' starts a key, which can't stand here; quote the text", "PACK004"),
-        ("could not find expected ':'", start, "a key needs ': ' after it (a colon and a space)", "PACK004"),
+        ("could not find expected ':'", start, _NO_COLON, "PACK004"),
+        ("found unexpected ':'", here, _NO_COLON, "PACK004"),
         ("<document start>", here, _DOCUMENT, "PACK004"),
     ):
         if words in problem or words in context:
@@ -130,7 +135,7 @@ def _bracket(start: At, here: At) -> Mistake:
     if here.character == ":":
         return Mistake(here, _PLAIN_COLON)
     if here.before.rstrip()[-1:] in ("'", '"'):
-        return Mistake(here, _AFTER_QUOTE)
+        return Mistake(here, AFTER_QUOTE)
     message = f"',' or '{closing}' is missing here; quote a text that holds commas, brackets or braces"
     return Mistake(here, message, unclosed=True)
 
@@ -143,9 +148,9 @@ def _leftover(here: At) -> Mistake:
     elif not last:
         message = _INDENTATION
     elif last in "'\"":
-        message = f"{_AFTER_QUOTE} (a quote inside single quotes is '')"
+        message = f"{AFTER_QUOTE} (a quote inside single quotes is '')"
     elif last in "]}":
         message = "a text that begins with '[' or '{' must be quoted; nothing may stand after a closing bracket"
     else:
-        message = "nothing may stand here; quote the text"
+        message = _ANYTHING
     return Mistake(here, message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from datetime import date, datetime, time
 from typing import Any, Final
 from uuid import UUID
@@ -104,11 +104,14 @@ class ValueCheck:
             return "its pattern has too many ways to go about texts this long; make it simpler"
         return None if pattern.found_in(value) else f"it doesn't match {schema['pattern']}"
 
-    def check_samples(self) -> None:
-        """Every value of a sample is valid, whatever is drawn for its '#' and '?'."""
+    def check_samples(self, refused: Container[str]) -> None:
+        """Every value of a sample is valid, whatever is drawn for its '#' and '?'. `refused` fields are left out."""
         for name, field in self.fields.items():
             node = entries(self.nodes, name)
+            if name in refused:
+                continue
             if isinstance(field.sample, str):
+                self._check_end(field.sample, node.value_spot("sample"))
                 drawn = (example(field.sample, *letters) for letters in ("0A", "9Z", "5M"))
                 wrong = next((value for value in drawn if self.problem(name, value) is not None), None)
                 if wrong is not None:
@@ -122,6 +125,11 @@ class ValueCheck:
                 seen.add(value)
                 if self.problem(name, value) is not None:
                     self.report_problem(name, value, spot)
+
+    def _check_end(self, sample: str, spot: Spot) -> None:
+        if (len(sample) - len(sample.rstrip("\\"))) % 2:
+            message = "'\\' takes the next character as it is, and there is none; write '\\\\' for a backslash"
+            self.report.add("PACK024", spot, message)
 
 
 def example(pattern: str, digit: str, letter: str) -> str:

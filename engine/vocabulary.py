@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine.contract import Contract
 from engine.diagnostics import Report
+from engine.filters import TemplateError
 from engine.nodes import Map, Seq, Spot, entries, items, string
 from engine.pack import Category, Fact, Field, Person, Scalar, Text
-from engine.template import Template, TemplateError, compile_template
+from engine.schema import Refused
+from engine.template import Template, compile_template
 
+# How far into a text a part of it is looked for.
+FAR = 20_000
 # How many names may stand in all templates of a pack.
 MAX_EXPRESSIONS = 30_000
 
+# The words that an answer's text may hold besides fields and facts; the second set's only in answers to mistakes.
+WORDS = frozenset({"action", "field", "category", "required", "missing", "wrong"})
+MISTAKE_WORDS = frozenset({"given", "parameter", "valid"})
+# Those of them that are lists.
+LISTS = frozenset({"required", "missing", "wrong", "valid"})
 
-# The first steps of a path into a document.
-Steps = tuple[str | int, ...]
+
+# Which sections declare the names of which a code says that one is unknown.
+_DECLARING: Mapping[str, tuple[str, ...]] = {
+    "PACK030": ("fields", "facts"),
+    "PACK031": ("categories",),
+    "PACK032": (),
+    "PACK033": ("people",),
+    "PACK034": ("facts",),
+    "PACK035": ("actions",),
+    "PACK036": ("phrases",),
+    "PACK037": ("tickets",),
+}
 
 
 class Choices:
@@ -34,30 +54,31 @@ class Vocabulary:
     """A pack's fields, categories, people and facts. Every method reports what it finds wrong."""
 
     def __init__(
-        self, document: Map, contract: Contract, contract_fields: Iterable[str], wrong: Set[Steps], report: Report
+        self, document: Map, contract: Contract, contract_fields: Iterable[str], refused: Refused, report: Report
     ) -> None:
-        """`contract_fields` are those that the contract lists; `wrong` is what the schema refused."""
-        self.report = report
+        """`contract_fields` are those that the contract lists; `refused` is what the schema refused."""
+        self.report, self.refused = report, refused
         self.expressions = MAX_EXPRESSIONS
         self.task_ids = tuple(task.id for task in contract.tasks)
-        self.fields: dict[str, Field] = self._fields(entries(document, "fields"), wrong)
+        self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
         if document.get("pack") == contract.name:
             self._add_contract_fields(entries(document, "fields"), tuple(contract_fields))
         self.facts: dict[str, Fact] = {}
         # The values of each fact.
         self.choices: dict[str, Choices] = {}
         self._add_facts(entries(document, "facts"))
-        self.categories = {
+        self.categories = {name: Category(name, name, ()) for name in refused.names("categories")} | {
             name: Category(name, string(node, "description", name), self.names(node, "requires"))
             for name, node in _maps(entries(document, "categories"))
         }
-        self.people = {name: self._person(name, node) for name, node in _maps(entries(document, "people"))}
+        self.people = {name: Person(name, name, 0, ()) for name in refused.names("people")} | {
+            name: self._person(name, node) for name, node in _maps(entries(document, "people"))
+        }
 
-    def _fields(self, nodes: Map, wrong: Set[Steps]) -> dict[str, Field]:
-        fields = {}
-        for name, node in nodes.items():
-            if not isinstance(node, Map) or ("fields", name) in wrong:
-                fields[name] = Field(name, name, {})
+    def _fields(self, nodes: Map) -> dict[str, Field]:
+        fields = {name: Field(name, name, {}) for name in self.refused.names("fields")}
+        for name, node in _maps(nodes):
+            if name in fields:
                 continue
             sample = node.get("sample")
             drawn = tuple(sample) if isinstance(sample, Seq) else sample
@@ -77,21 +98,29 @@ class Vocabulary:
             self.fields.setdefault(name, Field(name, name, {}))
 
     def _add_facts(self, nodes: Map) -> None:
+        for name in self.refused.names("facts"):
+            self.facts[name], self.choices[name] = Fact(name, (), ""), Choices(())
         for name, node in _maps(nodes):
-            values = tuple(scalar(value) for value in items(node, "values"))
             spot = nodes.key_spot(name)
             if name in self.fields:
                 self.report.add("PACK041", spot, f"'{name}' is a field already; a fact needs a name of its own")
-            self.distinct(values, items(node, "values"))
-            if len({type(value) for value in values}) > 1:
-                self.report.add(
-                    "PACK034", spot, f"the values of '{name}' are of more than one type; quote those that are texts"
-                )
-            initial = scalar(node.get("initial", values[0] if values else ""))
-            self.facts[name] = Fact(name, values, initial)
-            self.choices[name] = Choices(values)
-            if "initial" in node and values:
-                self.fact_value(name, initial, node.value_spot("initial"))
+            if name in WORDS | MISTAKE_WORDS:
+                message = f"'{name}' is a word that answers may hold already; a fact needs a name of its own"
+                self.report.add("PACK041", spot, message)
+            if name not in self.facts:
+                self._add_fact(name, node, spot)
+
+    def _add_fact(self, name: str, node: Map, spot: Spot) -> None:
+        values = tuple(scalar(value) for value in items(node, "values"))
+        self.distinct(values, items(node, "values"))
+        if len({type(value) for value in values}) > 1:
+            message = f"the values of '{name}' are of more than one type; quote those that are texts"
+            self.report.add("PACK034", spot, message)
+        initial = scalar(node.get("initial", values[0]))
+        self.facts[name] = Fact(name, values, initial)
+        self.choices[name] = Choices(values)
+        if "initial" in node:
+            self.fact_value(name, initial, node.value_spot("initial"))
 
     def _person(self, name: str, node: Map) -> Person:
         stalls = node.get("stalls", 0)
@@ -104,7 +133,7 @@ class Vocabulary:
 
     def unknown(self, code: str, what: str, name: str, known: Iterable[str], spot: Spot) -> None:
         """Reports a name that isn't declared, with the nearest one that is."""
-        if not spot.excused:
+        if not any(self.refused.whole(section) for section in _DECLARING[code]):
             self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
 
     def distinct(self, values: tuple[Scalar, ...], nodes: Seq) -> None:
@@ -136,7 +165,7 @@ class Vocabulary:
 
     def one_of(self, value: Any, choices: Choices, code: str, what: str, spot: Spot) -> None:
         """Reports a value that isn't one of a fact's or a parameter's."""
-        if isinstance(value, str | int) and value not in choices and not spot.excused:
+        if isinstance(value, str | int) and choices.values and value not in choices:
             texts = [one for one in choices.values if isinstance(one, str)]
             meant = (value, texts) if isinstance(value, str) else None
             expected = listed(shown(one) for one in choices.values)
@@ -169,14 +198,37 @@ class Vocabulary:
             return compile_template("")
         try:
             template = compile_template(source)
+            template.fit(lambda name: self._examples(name, extra))
         except TemplateError as error:
-            self.report.add("PACK045", spot, f"template: {error}")
+            self.report.add("PACK045", part_of(spot, error.near or "{{"), f"template: {error}")
             return compile_template("")
         for name in sorted(template.plain - self.fields.keys() - self.facts.keys() - extra):
-            self.unknown("PACK030", "name in a template:", name, [*self.fields, *self.facts, *sorted(extra)], spot)
+            known = [*self.fields, *self.facts, *sorted(extra)]
+            self.unknown("PACK030", "name in a template:", name, known, part_of(spot, name))
         for name in sorted(template.fields - self.fields.keys()):
-            self.unknown_field(name, spot)
+            self.unknown_field(name, part_of(spot, name))
         return template
+
+    def _examples(self, name: str, extra: frozenset[str]) -> tuple[Any, ...]:
+        """Values that a name in a template may have, as different as they can be."""
+        if name in extra and name in LISTS:
+            return [], [""], ["a", "b"]
+        if name in self.facts and name not in extra:
+            values = self.facts[name].values
+            texts = [value for value in values if isinstance(value, str)]
+            return (min(texts, key=len), max(texts, key=len)) if texts else values[:1]
+        return ("", "a b") if name in extra or name in self.fields else ()
+
+
+def part_of(spot: Spot, words: str | None) -> Spot:
+    """Where words stand in the text that begins at a spot; that spot itself, where they can't be found."""
+    if not words or "\n" in words:
+        return spot
+    text, offset = spot.file.text, spot.offset
+    written = words.replace("'", "''") if text[offset : offset + 1] == "'" else words
+    start = text.find("{{", offset, offset + FAR)
+    found = re.compile(rf"(?<!\w){re.escape(written)}").search(text, start, offset + FAR) if start >= 0 else None
+    return spot.file.spot(found.start()) if found else spot
 
 
 def scalar(value: Any) -> Scalar:

@@ -18,13 +18,24 @@ from server.store import Record
 
 def answer(episode_id: str, addressed_by: str, episode: Episode) -> dict[str, Any]:
     """The answer to a reset or a step. `reward` is None after a reset, else a float in the reward range."""
+    named = {"episode_id": episode_id, "addressed_by": addressed_by}
+    return {
+        "observation": episode.observation,
+        "reward": episode.reward,
+        "done": episode.done,
+        "metadata": {**named, **case_part(episode), **fate_part(episode)},
+    }
+
+
+def case_part(episode: Episode) -> dict[str, Any]:
+    """What the metadata say of the case."""
     case = episode.case
-    metadata: dict[str, Any] = {
-        "episode_id": episode_id,
-        "addressed_by": addressed_by,
-        **_pack(case.pack),
-        "task_id": case.ticket.task,
-        "seed": case.seed,
+    return {**_pack(case.pack), "task_id": case.ticket.task, "seed": case.seed}
+
+
+def fate_part(episode: Episode) -> dict[str, Any]:
+    """What the metadata say of how things went."""
+    fate: dict[str, Any] = {
         "outcome": episode.outcome,
         "terminated": episode.terminated,
         "truncated": episode.truncated,
@@ -32,14 +43,9 @@ def answer(episode_id: str, addressed_by: str, episode: Episode) -> dict[str, An
         "error": episode.error,
     }
     if episode.done:
-        metadata["score"] = episode.score()
-        metadata["optimal_steps"] = episode.optimal_steps
-    return {
-        "observation": episode.observation,
-        "reward": episode.reward,
-        "done": episode.done,
-        "metadata": metadata,
-    }
+        fate["score"] = episode.score()
+        fate["optimal_steps"] = episode.optimal_steps
+    return fate
 
 
 def state(record: Record, episode: Episode) -> dict[str, Any]:

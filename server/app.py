@@ -1,6 +1,7 @@
 """The Flask application: HTTP around the service. `server.app:app` is what WSGI servers load.
 
-The environment is read here and in `gunicorn.conf.py` only: PORT, WORKERS, and PACKS, the packs to serve.
+The environment is read here and in `gunicorn.conf.py` only: PORT, WORKERS, PACKS (the packs to serve), and what
+`create_app` says.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import load_pack, shipped_packs
 from engine.pack import Pack
-from server import body, http, openapi, problems
+from server import body, http, openapi, ors, problems, tasks
 from server.answers import encode
 from server.asgi import Asgi
 from server.mcp import Mcp
+from server.peers import Patience
 from server.problems import Problem
 from server.service import Service
-from server.sessions import Sessions
+from server.sessions import CAPACITY, Sessions
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
 
@@ -53,23 +55,39 @@ class Deskproof(Flask):
         return self.asgi(*args) if len(args) == 3 else partial(self.asgi, *args)
 
 
-def create_app(packs: Sequence[Pack] | None = None, store: EpisodeStore | None = None) -> Deskproof:
+def create_app(
+    packs: Sequence[Pack] | None = None,
+    store: EpisodeStore | None = None,
+    *,
+    max_sessions: int | None = None,
+    patience: Patience | None = None,
+) -> Deskproof:
     """An application that serves `packs`; by default those that PACKS names, else the shipped ones.
 
-    Exits with status 1, and the findings on stderr, where PACKS names a pack that can't be served. Raises ValueError
-    where `packs` is empty or has two of one name.
+    `max_sessions` is how many sockets and MCP sessions there may be, `patience` how long a silent socket is kept; what
+    isn't given comes from MAX_SESSIONS, WS_PING, WS_SILENT and WS_IDLE.
+
+    Exits with status 1, and says why on stderr, where PACKS names a pack that can't be served, or a variable makes no
+    sense. Raises ValueError where `packs` is empty or has two of one name.
     """
+    if max_sessions is None:
+        max_sessions = _whole_number("MAX_SESSIONS", CAPACITY, least=1)
+    if patience is None:
+        patience = _patience()
     if packs is None:
         packs = _load(_named_packs())
     service = Service(packs, MemoryStore() if store is None else store, load_contract())
-    sessions = Sessions(time.monotonic, lambda: uuid.uuid4().hex)
+    sessions = Sessions(time.monotonic, lambda: uuid.uuid4().hex, max_sessions)
     mcp = Mcp(service, sessions)
     application = Deskproof("server", static_folder=None)
     application.url_map.merge_slashes = False  # a path is right or wrong: nothing redirects
-    _add_routes(application, service, http.HOT)
+    _add_routes(application, service, {**http.HOT, **http.WHOLE})
+    _add_routes(application, service, mcp.routes)
+    _add_routes(application, service, tasks.ROUTES)
+    _add_routes(application, service, ors.ROUTES)
     _add_catalogue_routes(application, service)
     _add_error_handlers(application)
-    application.asgi = Asgi(service, sessions, mcp, application.wsgi_app)
+    application.asgi = Asgi(service, sessions, mcp, application.wsgi_app, patience)
     return application
 
 
@@ -99,6 +117,23 @@ def serve(
 def main() -> None:
     """The console script `server`, and `python -m server.app`."""
     serve()
+
+
+def _whole_number(name: str, default: int, least: int) -> int:
+    text = os.environ.get(name, "").strip() or str(default)
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < least:
+        sys.exit(f"{name} must be a whole number from {least} to 999999999, not '{text}'.")
+    return int(text)
+
+
+def _patience() -> Patience:
+    """WS_PING, WS_SILENT and WS_IDLE, in whole seconds."""
+    default = Patience()
+    return Patience(
+        ping=_whole_number("WS_PING", int(default.ping), least=0),
+        silent=_whole_number("WS_SILENT", int(default.silent), least=0),
+        idle=_whole_number("WS_IDLE", int(default.idle), least=0),
+    )
 
 
 def _named_packs() -> Sequence[Path | str]:
@@ -185,11 +220,16 @@ def _routing(error: HTTPException) -> Problem:
 
 
 def _request(asked: Request) -> http.Request:
-    content = b""
-    while len(content) <= body.PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
+    """Raises Problem 413."""
+    limit = http.limit(asked.path)
+    content = bytearray()
+    while len(content) <= limit + body.PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
         content += piece
+    if len(content) > limit:
+        raise body.too_large(limit)
     headers = {name.lower(): value for name, value in asked.headers.items()}
-    return http.Request(content, asked.args, headers, asked.cookies.get(openapi.COOKIE), asked.remote_addr)
+    cookie = http.cookie(headers.get("cookie"))
+    return http.Request(bytes(content), http.query(asked.query_string), headers, cookie, asked.remote_addr)
 
 
 def _response(answer: http.Answer) -> Response:

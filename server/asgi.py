@@ -6,17 +6,16 @@ Nothing here blocks for long: a step takes microseconds, so it is taken on the e
 from __future__ import annotations
 
 import asyncio
-import socket
+import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
-from urllib.parse import parse_qsl
+from typing import Any, NamedTuple
 
 from asgiref.wsgi import WsgiToAsgi
 
 from server import body, http, protocol
 from server.mcp import Mcp
-from server.openapi import COOKIE
+from server.peers import Patience, Peer, Peers
 from server.problems import Problem
 from server.service import Caller, Service
 from server.sessions import Full, Session, Sessions, Unknown
@@ -26,152 +25,162 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-# Seconds. A peer that is gone is noticed by an unanswered ping, one that is only silent after IDLE.
-PING, GONE, IDLE = 20.0, 60.0, 3600.0
+logger = logging.getLogger("server")
+
+
+class Speech(NamedTuple):
+    """What is spoken on a socket: `talk` answers a session's frames, `refuse` says why there is no session."""
+
+    talk: Callable[[Session], Callable[[str], protocol.Reply]]
+    refuse: Callable[[str, Exception], str]
 
 
 class Asgi:
     """The ASGI 3 application around a service; `wsgi` is the Flask application that answers what isn't hot."""
 
-    def __init__(self, service: Service, sessions: Sessions, mcp: Mcp, wsgi: Callable[..., Any]) -> None:
+    def __init__(
+        self, service: Service, sessions: Sessions, mcp: Mcp, wsgi: Callable[..., Any], patience: Patience = Patience()
+    ) -> None:
         self._service = service
         self._sessions = sessions
-        self._mcp = mcp
         self._flask = WsgiToAsgi(wsgi)  # type: ignore[no-untyped-call]
-        self._sockets: Mapping[str, Callable[[Session], Callable[[str], protocol.Reply]]] = {
-            "/ws": lambda session: protocol.Conversation(service, mcp, session).receive,
-            "/mcp": lambda session: lambda text: protocol.Reply(mcp.receive(text, session)),
+        self._hot = {**http.HOT, **mcp.routes}
+        self._peers = Peers(patience)
+        self._busy = 0  # HTTP requests that aren't answered yet
+        self._sockets: Mapping[str, Speech] = {
+            "/ws": Speech(lambda session: protocol.Conversation(service, mcp, session).receive, protocol.refused),
+            "/mcp": Speech(
+                lambda session: lambda text: protocol.Reply(mcp.receive(text, session)), protocol.refused_rpc
+            ),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._http(scope, receive, send)
+            self._busy += 1
+            try:
+                await self._http(scope, receive, send)
+            finally:
+                self._busy -= 1
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
         elif scope["type"] == "lifespan":
             await _lifespan(receive, send)
 
+    async def leave(self) -> None:
+        """Say goodbye on all sockets, and wait until every HTTP request is answered."""
+        await self._peers.dismiss()
+        while self._busy:
+            await asyncio.sleep(0.05)
+
+    def hang_up(self) -> asyncio.Task[None]:
+        """Say goodbye on all sockets as far as there is time."""
+        return asyncio.get_running_loop().create_task(self._peers.dismiss())
+
+    # -- HTTP
+
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = http.HOT.get((scope["method"], scope["path"]))
-        content = await _content(receive)
-        if content is None:
-            await _send(send, http.refuse(body.too_large()))
-        elif route is not None:
+        key = (scope["method"], scope["path"])
+        try:
+            content = await _content(receive, http.limit(scope["path"]))
+        except Problem as problem:
+            await _send(send, http.refuse(problem))
+            return
+        route = self._hot.get(key)
+        if route is not None:
             await _send(send, http.respond(self._service, route, _request(scope, content)))
+        elif key in http.BATCHES:
+            await _send(send, await self._batch(http.BATCHES[key](self._service, content)))
         else:
-            scope = {**scope, "query_string": scope["query_string"].decode("latin-1").encode("ascii", "replace")}
-            await self._flask(scope, _once(content), send)
+            await self._flask(_complete(scope, content), _once(content), send)
+
+    async def _batch(self, work: Any) -> http.Answer:
+        slices = http.respond_in_slices(work)
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                answer: http.Answer = end.value
+                return answer
+            await asyncio.sleep(0)
+
+    # -- Sockets
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        speech = self._sockets.get(scope["path"])
         if (await receive())["type"] != "websocket.connect":
             return
-        talk = self._sockets.get(scope["path"])
-        if talk is None:
-            await send({"type": "websocket.close", "code": 1008})
+        if speech is None:
+            await send({"type": "websocket.close", "code": 1008})  # before it is accepted: HTTP 403
             return
-        await send({"type": "websocket.accept"})
+        subprotocol = "mcp" if "mcp" in scope.get("subprotocols", ()) else None
+        await send({"type": "websocket.accept", "subprotocol": subprotocol})
+        session, refusal = self._session(http.query(scope["query_string"]), speech)
+        if session is None:
+            await send({"type": "websocket.send", "text": refusal})
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        peer = self._peers.join(send)
         try:
-            session = self._session(dict(parse_qsl(scope["query_string"].decode("latin-1"))))
-        except Full as full:
-            await _refuse(send, protocol.refused(full))
-            return
-        except (Unknown, Problem) as error:
-            await _refuse(send, protocol.error("SESSION_ERROR", str(error)))
-            return
-        try:
-            _notice_the_dead(send)
-            await _converse(receive, send, talk(session))
+            await _converse(receive, peer, speech.talk(session))
+        except OSError:
+            pass  # the peer went while it was being answered
         finally:
+            self._peers.leave(peer)
             self._sessions.detach(session)
 
-    def _session(self, query: Mapping[str, str]) -> Session:
-        """The session that a socket asks for. Raises Full, Unknown, Problem."""
-        if "session_id" in query:
-            return self._sessions.attach(query["session_id"])
-        session = self._sessions.open(socket=True)
-        if "episode_id" in query:
-            try:
+    def _session(self, query: Mapping[str, str], speech: Speech) -> tuple[Session | None, str]:
+        """The session that a socket asks for; where it can't be had, the frame that says why."""
+        session = None
+        try:
+            session_id = query.get("session_id")
+            session = self._sessions.attach(session_id) if session_id else self._sessions.open(socket=True)
+            if query.get("episode_id"):
                 self._service.enter(Caller(session=session), query["episode_id"])
-            except Problem:
+        except Exception as error:
+            if not isinstance(error, Full | Unknown | Problem):
+                logger.exception("a socket could not be given a session")
+            if session is not None:
                 self._sessions.detach(session)
-                raise
-        return session
+            return None, speech.refuse("SESSION_ERROR" if session or query.get("session_id") else "FACTORY_ERROR", error)
+        return session, ""
 
 
-async def _converse(receive: Receive, send: Send, reply_to: Callable[[str], protocol.Reply]) -> None:
+async def _converse(receive: Receive, peer: Peer, reply_to: Callable[[str], protocol.Reply]) -> None:
     """Replies to each frame in turn, until the peer or the conversation ends."""
-    alive = _Alive(send)
-    watch = asyncio.create_task(alive.watch())
-    try:
-        while (message := await receive())["type"] == "websocket.receive":
-            alive.sign()
-            text = message.get("text")
-            reply = reply_to(text if text is not None else message["bytes"].decode("utf-8", "replace"))
-            if reply.frame is not None:
-                await send({"type": "websocket.send", "text": reply.frame})
-            if reply.close:
-                await send({"type": "websocket.close", "code": 1000})
-                return
-    except OSError:
-        return  # the peer went while it was being answered
-    finally:
-        watch.cancel()
+    now = asyncio.get_running_loop().time
+    while (message := await receive())["type"] == "websocket.receive":
+        peer.spoke = peer.heard = now()
+        text = message.get("text")
+        # What isn't UTF-8 in a binary frame stays recognisable: whoever reads the text refuses it.
+        reply = reply_to(text if text is not None else message["bytes"].decode("utf-8", "surrogateescape"))
+        if reply.frame is not None:
+            await peer.send({"type": "websocket.send", "text": reply.frame})
+        if reply.close:
+            await peer.send({"type": "websocket.close", "code": 1000})
+            return
 
 
-class _Alive:
-    """Pings a peer every PING seconds, and closes the socket after IDLE without a message."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._time = asyncio.get_running_loop().time
-        self._last = self._time()
-
-    def sign(self) -> None:
-        self._last = self._time()
-
-    async def watch(self) -> None:
-        while self._time() - self._last < IDLE:
-            await asyncio.sleep(PING)
-            await _ping(self._send)
-        await self._send({"type": "websocket.close", "code": 1001, "reason": "idle"})
-
-
-async def _refuse(send: Send, frame: str) -> None:
-    await send({"type": "websocket.send", "text": frame})
-    await send({"type": "websocket.close", "code": 1000})
-
-
-def _notice_the_dead(send: Send) -> None:
-    """Let the kernel drop a connection whose pings are never acknowledged."""
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
-    raw = transport.get_extra_info("socket") if transport is not None else None
-    if raw is not None and raw.family in (socket.AF_INET, socket.AF_INET6) and hasattr(socket, "TCP_USER_TIMEOUT"):
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(GONE * 1000))
-
-
-async def _ping(send: Send) -> None:
-    """A ping, where the server leaves that to the application. ASGI has no word for it; uvicorn pings by itself."""
-    frame = getattr(getattr(send, "__self__", None), "_send_frame", None)
-    if frame is not None:
-        await frame(0x9, b"")
-
-
-async def _content(receive: Receive) -> bytes | None:
-    """The body of a request, None where it is larger than any may be."""
+async def _content(receive: Receive, limit: int) -> bytes:
+    """The body of a request. Raises Problem 413 where it is larger than `limit`, 408 where not all of it comes."""
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        content: bytes = message.get("body", b"")
+        if len(content) > limit:
+            raise body.too_large(limit)
+        return content
     chunks: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return b""  # the client is gone; nobody reads the answer
+    while message["type"] == "http.request":
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size <= body.MAX_BODY:
+        if size <= limit:
             chunks.append(chunk)
-        elif size > body.PATIENCE:
-            return None
-        if not message.get("more_body", False):
-            return b"".join(chunks) if size <= body.MAX_BODY else None
+        if size > limit + body.PATIENCE or (size > limit and not message.get("more_body")):
+            raise body.too_large(limit)
+        if not message.get("more_body"):
+            return b"".join(chunks)
+        message = await receive()
+    raise Problem(408, "The body of the request did not come whole.")
 
 
 def _once(content: bytes) -> Receive:
@@ -181,24 +190,21 @@ def _once(content: bytes) -> Receive:
     return receive
 
 
+def _complete(scope: Scope, content: bytes) -> Scope:
+    """The scope of a request whose body has been read: WSGI needs its length, and a query string in ASCII."""
+    framing = (b"content-length", b"transfer-encoding")
+    headers = [(name, value) for name, value in scope["headers"] if name not in framing]
+    if content:
+        headers.append((b"content-length", b"%d" % len(content)))
+    query = re.sub(rb"[^\x00-\x7f]", lambda found: b"%%%02X" % found[0][0], scope["query_string"])
+    return {**scope, "headers": headers, "query_string": query}
+
+
 def _request(scope: Scope, content: bytes) -> http.Request:
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    query: dict[str, str] = {}
-    if scope["query_string"]:
-        for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
-            query.setdefault(name, value)
     client = scope.get("client")
-    return http.Request(content, query, headers, _cookie(headers.get("cookie")), client[0] if client else None)
-
-
-def _cookie(header: str | None) -> str | None:
-    if header is None or COOKIE not in header:
-        return None
-    try:
-        morsel = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return None
-    return morsel.value if morsel is not None else None
+    cookie = http.cookie(headers.get("cookie"))
+    return http.Request(content, http.query(scope["query_string"]), headers, cookie, client[0] if client else None)
 
 
 async def _send(send: Send, answer: http.Answer) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
@@ -26,8 +26,7 @@ ACTION_NAMES = ("type", "name", "action_type")
 ENVELOPE = ("episode_id", "request_id", "timeout_s")
 
 
-@dataclass(frozen=True, slots=True)
-class ResetBody:
+class ResetBody(NamedTuple):
     """What POST /reset takes; None stands for what wasn't given."""
 
     seed: int | None = None
@@ -40,8 +39,7 @@ class ResetBody:
     request_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StepBody:
+class StepBody(NamedTuple):
     """What POST /step takes: an action in any form that the engine understands."""
 
     action: Mapping[str, Any]
@@ -78,15 +76,15 @@ def decode(raw: bytes, limit: int = MAX_BODY) -> Any:
     """Strict JSON in UTF-8; None for an empty body. Raises Problem 400, and 413 where it has more than `limit` bytes."""
     if len(raw) > limit:
         raise too_large(limit)
-    if b"\\u" not in raw and _LONG not in raw.translate(_DIGITS) and not _is_deep(raw):
+    if not _is_deep(raw):
         try:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError:
-            pass  # the thorough way says what is wrong
-        else:
-            # A key given twice is gone, and its colon with it.
-            if orjson.dumps(value).count(b":") == raw.count(b":"):
-                return value
+            return _thoroughly(raw)  # it says what is wrong
+        # orjson takes a key given twice, and rounds long integers: what it read is right if it writes the same.
+        written = orjson.dumps(value)
+        if written == raw or written == raw.replace(b'": ', b'":').replace(b", ", b","):
+            return value
     return _thoroughly(raw)
 
 
@@ -115,19 +113,18 @@ def _thoroughly(raw: bytes) -> Any:
     return value
 
 
-# Digits to zeros: a run of this many may be a number that orjson would round.
-_DIGITS = bytes(48 if 48 <= byte < 58 else byte for byte in range(256))
-_LONG = b"0" * 19
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 def _is_deep(raw: bytes) -> bool:
     """Whether it may nest deeper than MAX_DEPTH; brackets inside strings count too."""
+    if len(raw) <= 2 * MAX_DEPTH or raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return False
     brackets = raw.translate(_BRACKETS, _ALL_BUT_BRACKETS)
     for _ in range(MAX_DEPTH):
         if not brackets:
-            return False
+            break
         brackets = brackets.replace(b"[]", b"")  # the innermost level
     return bool(brackets)
 
@@ -261,6 +258,10 @@ def reset_body(body: Any) -> ResetBody:
 
 def step_body(body: Any) -> StepBody:
     """Raises Problem 422. `{"type": ...}` without an envelope is an action too."""
+    if type(body) is dict and type(body.get("action")) is dict:
+        named, request = body.get("episode_id"), body.get("request_id")
+        if (named is None or _is_id(named)) and (request is None or _is_id(request)):
+            return StepBody(body["action"], named, request)  # the usual body, taken without a reader
     body = {} if body is None else _as_object(body)
     read = _Reader(body)
     action: Any = body.get("action")
@@ -329,6 +330,10 @@ def call_body(body: Any) -> CallBody:
     asked = CallBody(name=read.name("name") or "", input=read.object("input"), task_id=read.id("task_id"))
     read.finish()
     return asked
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is str and 1 <= len(value) <= MAX_ID
 
 
 def query_id(value: str | None) -> str | None:

@@ -1,7 +1,9 @@
 """How gunicorn serves the packs. PORT (else the contract's) and WORKERS come from the environment."""
 
+import asyncio
 import errno
 import os
+import signal
 import socket
 import sys
 
@@ -32,11 +34,35 @@ keepalive = 75
 timeout = 60
 graceful_timeout = 10
 limit_request_line = 8190
+websocket_max_message_size = 1024 * 1024  # up to here the sender is told that 64 KiB are enough, beyond it's cut off
 accesslog = None
 loglevel = "info"
 control_socket_disable = True
 # The workers' heartbeat is a file: on a disk that is slow, one would be taken for dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def post_worker_init(worker):  # type: ignore[no-untyped-def]
+    """On SIGTERM say goodbye on the sockets, finish what was asked over HTTP, and don't wait for idle connections."""
+    if not hasattr(worker, "loop") or not hasattr(worker, "asgi"):
+        return  # another class of worker: it has no sockets
+
+    async def leave():  # type: ignore[no-untyped-def]
+        await worker.asgi.asgi.leave()
+        await asyncio.sleep(0.5)  # what was answered last may still be on its way
+        worker.handle_quit_signal()
+
+    def exit_soon():  # type: ignore[no-untyped-def]
+        worker.handle_exit_signal()
+        worker.leaving = worker.loop.create_task(leave())
+
+    worker.loop.add_signal_handler(signal.SIGTERM, exit_soon)
+
+
+def worker_int(worker):  # type: ignore[no-untyped-def]
+    """On SIGINT and SIGQUIT, say goodbye on the sockets."""
+    if hasattr(worker, "asgi"):
+        worker.hanging_up = worker.asgi.asgi.hang_up()
 
 
 def on_starting(server):  # type: ignore[no-untyped-def]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
-from server import body, problems
+from server import batch, body, problems
 from server.answers import encode
 from server.openapi import COOKIE
-from server.problems import Problem
+from server.problems import Problem, server_mistake
 from server.service import Caller, Service
 
 JSON = "application/json"
@@ -48,14 +49,14 @@ def answer(document: Any) -> Answer:
 
 
 def _reset(service: Service, request: Request) -> Answer:
-    document = service.reset(request.json(), request.caller)
+    episode_id, content = service.reset_encoded(request.json(), request.caller)
     # Any text may be an episode id; a cookie takes only some of ASCII.
-    cookie = f"{COOKIE}={quote(document['metadata']['episode_id'], safe='')}; HttpOnly; Path=/; SameSite=Lax"
-    return answer(document)._replace(headers=(("Set-Cookie", cookie),))
+    cookie = f"{COOKIE}={quote(episode_id, safe='')}; HttpOnly; Path=/; SameSite=Lax"
+    return Answer(200, content, headers=(("Set-Cookie", cookie),))
 
 
 def _step(service: Service, request: Request) -> Answer:
-    return answer(service.step(request.json(), request.caller))
+    return Answer(200, service.step_encoded(request.json(), request.caller))
 
 
 def _state(service: Service, request: Request) -> Answer:
@@ -74,17 +75,71 @@ HOT: Mapping[tuple[str, str], Route] = {
     ("GET", "/health"): _health,
 }
 
+# Routes whose work can be put down between two slices, so that others don't have to wait for all of it.
+BATCHES: Mapping[tuple[str, str], Callable[[Service, bytes], batch.Work]] = {
+    ("POST", "/batch/reset"): batch.reset,
+    ("POST", "/batch/step"): batch.step,
+}
+
 
 def respond(service: Service, route: Route, request: Request) -> Answer:
     """The route's answer; a problem document where it raises."""
     try:
         return route(service, request)
-    except Problem as problem:
-        return refuse(problem)
-    except Exception:
-        logger.exception("a request failed")
-        return refuse(Problem(500, "The server made a mistake, and has logged it."))
+    except Exception as error:
+        return _failed(error)
+
+
+def respond_in_slices(work: batch.Work) -> Generator[None, None, Answer]:
+    """Yields between slices, and returns the answer to a batch."""
+    try:
+        return Answer(200, (yield from work))
+    except Exception as error:
+        return _failed(error)
+
+
+def _in_one_go(start: Callable[[Service, bytes], batch.Work], service: Service, request: Request) -> Answer:
+    work = start(service, request.body)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return Answer(200, end.value)
+
+
+WHOLE: Mapping[tuple[str, str], Route] = {key: partial(_in_one_go, start) for key, start in BATCHES.items()}
+
+
+def limit(path: str) -> int:
+    """How many bytes the body of a request may have."""
+    return batch.MAX_BODY if ("POST", path) in BATCHES else body.MAX_BODY
 
 
 def refuse(problem: Problem) -> Answer:
     return Answer(problem.status, encode(problem.document()), problems.MEDIA_TYPE)
+
+
+def _failed(error: Exception) -> Answer:
+    if isinstance(error, Problem):
+        return refuse(error)
+    logger.error("a request failed", exc_info=error)
+    return refuse(server_mistake())
+
+
+def query(raw: bytes) -> dict[str, str]:
+    """What a query string says; of a name that comes more than once, the first. Bytes that aren't UTF-8 become \ufffd."""
+    found: dict[str, str] = {}
+    if raw:
+        for name, value in parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True):
+            found.setdefault(name, value)
+    return found
+
+
+def cookie(header: str | None) -> str | None:
+    """The value of COOKIE in a Cookie header; of several, the first."""
+    if header is not None and COOKIE in header:
+        for pair in header.split(";"):
+            name, _, value = pair.partition("=")
+            if name.strip() == COOKIE:
+                return value.strip().strip('"')
+    return None

@@ -8,32 +8,30 @@ from typing import Any
 from engine.action import action_schema
 from engine.contract import Contract
 from engine.pack import REWARD_UNIT, Pack
-from server import problems
-from server.body import ACTION_NAMES, MAX_BODY, MAX_ID, MAX_SEED
+from engine.split import SPLITS
+from server import openapi_mcp, openapi_tasks
+from server.body import ACTION_NAMES, MAX_ID, MAX_SEED
+from server.schemas import COUNT as _COUNT
+from server.schemas import FLAG as _FLAG
+from server.schemas import ID as _ID
+from server.schemas import OPTIONAL_TEXT as _OPTIONAL_TEXT
+from server.schemas import TEXT as _TEXT
+from server.schemas import Schema
+from server.schemas import body as _body
+from server.schemas import object_of as _object
+from server.schemas import operation as _operation
+from server.schemas import parameter as _parameter
+from server.schemas import ref as _ref
 
 COOKIE = "deskproof_episode"
 
-Schema = dict[str, Any]
-
-_TEXT: Schema = {"type": "string"}
-_FLAG: Schema = {"type": "boolean"}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
-_OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
 _END_REASON: Schema = {
     "type": ["string", "null"],
-    "enum": ["resolved", "max_steps", "superseded", None],
-    "description": "Why the episode is over; superseded: a later reset took its place at its address",
+    "enum": ["resolved", "max_steps", "superseded", "closed", None],
+    "description": "Why the episode is over; superseded: a later reset took its place at its address; closed: its ORS "
+    "session was deleted",
 }
 _PACK: Schema = {"pack": _TEXT, "pack_version": _TEXT, "pack_digest": _TEXT}
-
-
-def _object(properties: Schema, optional: tuple[str, ...] = (), **more: Any) -> Schema:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, **more}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 STATE = _object(
@@ -133,7 +131,8 @@ _ROUTES: Mapping[str, str] = {
 
 def index(contract: Contract) -> dict[str, Any]:
     """What GET / shows."""
-    return {"name": contract.name, "description": contract.description, "routes": dict(_ROUTES)}
+    routes = {**_ROUTES, **openapi_mcp.ROUTES, **openapi_tasks.ROUTES}
+    return {"name": contract.name, "description": contract.description, "routes": routes}
 
 
 def reward_schema(minimum: int, maximum: int) -> Schema:
@@ -167,13 +166,17 @@ def reset_schema(packs: tuple[str, ...], tasks: tuple[str, ...] | None) -> Schem
             "task_id": _OPTIONAL_TEXT | names | {"description": "The seed picks one of this task's tickets"},
             "ticket_id": _OPTIONAL_TEXT | {"description": "This ticket; GET /tasks lists them"},
             "pack": _OPTIONAL_TEXT | {"enum": [*packs, None], "description": "Else the default pack"},
+            "split": _OPTIONAL_TEXT | {"enum": [*SPLITS, None], "description": "The seed picks one of its tickets"},
+            "index": {
+                "type": ["integer", "null"],
+                "minimum": 0,
+                "description": "The ticket at this place of the split, else of the pack",
+            },
             "episode_id": _ID | {"description": "The client's own name for the episode; else one is made"},
             "request_id": _ID | {"description": "A repeat with the same episode_id gets the first answer"},
         },
     }
 
-
-_ID: Schema = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_ID}
 
 _STEP_BODY: Schema = {
     "type": "object",
@@ -187,15 +190,6 @@ _STEP_BODY: Schema = {
     "anyOf": [{"required": ["action"]}, *({"required": [name]} for name in ACTION_NAMES)],
 }
 
-_ERRORS: Mapping[str, str] = {
-    "400": "The body is not JSON",
-    "404": "There is no such episode, pack, ticket or task",
-    "409": "The episode is over, or another step of it came first",
-    "413": f"The body is larger than {MAX_BODY} bytes",
-    "422": "The request is not what this route takes",
-    "default": "Any other error",
-}
-
 _COOKIE_PARAMETER: Schema = {
     "name": COOKIE,
     "in": "cookie",
@@ -205,29 +199,8 @@ _COOKIE_PARAMETER: Schema = {
 }
 
 
-def _parameter(name: str, schema: Schema, description: str) -> Schema:
-    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
-
-
-def _operation(name: str, summary: str, answer: Schema, errors: tuple[str, ...] = (), **more: Any) -> Schema:
-    problem = {"content": {problems.MEDIA_TYPE: {"schema": _ref("Problem")}}}
-    return {
-        "operationId": name,
-        "summary": summary,
-        **more,
-        "responses": {
-            "200": {"description": "OK", "content": {"application/json": {"schema": answer}}},
-            **{code: {"description": _ERRORS[code], **problem} for code in (*errors, "default")},
-        },
-    }
-
-
 def _name(path: str) -> str:
     return path[1:].removesuffix(".json") or "index"
-
-
-def _body(schema: Schema, required: bool) -> Schema:
-    return {"required": required, "content": {"application/json": {"schema": schema}}}
 
 
 def document(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[str, Any]:
@@ -235,8 +208,15 @@ def document(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[
     return {
         "openapi": "3.1.0",
         "info": {"title": contract.name, "description": contract.description, "version": contract.version},
-        "paths": {**_posts(), **{path: {"get": operation} for path, operation in _gets(packs).items()}},
-        "components": {"schemas": _schemas(contract, default, packs)},
+        "paths": {
+            **_posts(),
+            **{path: {"get": operation} for path, operation in _gets(packs).items()},
+            **openapi_mcp.paths(),
+            **openapi_tasks.paths(packs),
+        },
+        "components": {
+            "schemas": {**_schemas(contract, default, packs), **openapi_mcp.SCHEMAS, **openapi_tasks.SCHEMAS}
+        },
     }
 
 

@@ -57,7 +57,7 @@ def _session(service: Service, request: Request) -> Record:
     if record is None or MARK not in record.start.options or record.end_reason == CLOSED:
         raise Problem(404, f"There is no session {quoted(name)}: POST /create starts one.")
     if _expired(service, record):
-        raise Problem(404, f"The session {quoted(name)} expired: nothing was heard of it for {EXPIRY / 60:.0f} minutes.")
+        raise Problem(404, f"The session {quoted(name)} expired after {EXPIRY / 60:.0f} minutes of silence.")
     if _silence(service, record) > NOTED_EVERY:
         service.touch(record.key)
     return record
@@ -214,8 +214,8 @@ ROUTES: Mapping[tuple[str, str], Route] = {
     ("POST", "/delete"): _delete,
     ("POST", "/delete_session"): _delete,
     ("POST", "/ping"): _ping,
-    ("GET", "/<any_text:env>/tools"): _tools,
-    ("GET", "/<any_text:env>/task_tools"): _task_tools,
-    ("GET", "/<any_text:env>/prompt"): _prompt,
-    ("POST", "/<any_text:env>/call"): _call,
+    ("GET", "/<path:env>/tools"): _tools,
+    ("GET", "/<path:env>/task_tools"): _task_tools,
+    ("GET", "/<path:env>/prompt"): _prompt,
+    ("POST", "/<path:env>/call"): _call,
 }

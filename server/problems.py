@@ -40,6 +40,11 @@ class Problem(Exception):
         }
 
 
+def server_mistake() -> Problem:
+    """What is shown of a mistake of the server's own."""
+    return Problem(500, "The server made a mistake, and has logged it.")
+
+
 def quoted(name: str) -> str:
     """A name as a detail shows it: in quotes, and never long."""
     return f"'{name}'" if len(name) <= 80 else f"'{name[:80]}...'"

@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from server import body
 from server.answers import encode
 from server.mcp import Mcp
-from server.problems import Problem
+from server.problems import Problem, server_mistake
 from server.service import Caller, Service
-from server.sessions import Full, Session
+from server.sessions import Full, Session, Unknown
+
+logger = logging.getLogger("server")
 
 # The members that a message of each type has; the second tuple holds those that may be left out.
 _MEMBERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -48,19 +51,22 @@ class Conversation:
         self._service = service
         self._mcp = mcp
         self._session = session
+        session.trained = True
         self._caller = Caller(session=session)
-        self._answers: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+        self._answers: Mapping[str, Callable[[Any], str]] = {
             "reset": self._reset,
             "step": self._step,
-            "state": lambda _: {"type": "state", "data": self._service.state(None, self._caller)},
+            "state": self._state,
             "mcp": self._rpc,
         }
 
     def receive(self, text: str) -> Reply:
-        """The reply to a frame. Client's mistakes are error frames; the conversation goes on."""
+        """The reply to a frame. Mistakes are error frames; the conversation goes on."""
         try:
-            message = body.decode(text.encode("utf-8", "surrogatepass"))
+            message = body.decode(text.encode("utf-8", "surrogateescape"))
         except Problem as problem:
+            if problem.status == 413:
+                return Reply(_invalid(problem, [_error("bytes_too_long", [], problem.detail, None)]))
             return Reply(error("INVALID_JSON", problem.detail))
         try:
             kind = _kind(message)
@@ -69,45 +75,74 @@ class Conversation:
                 return Reply(error("UNKNOWN_TYPE", f"Unknown message type: {str(given)[:80]}"))
             if kind == "close":
                 return Reply(None, close=True)
-            return Reply(_text(self._answers[kind](message.get("data", {}))))
+            return Reply(self._answers[kind](message.get("data", {})))
         except _Invalid as invalid:
             return Reply(error("VALIDATION_ERROR", "Invalid message", errors=invalid.errors))
         except Problem as problem:
             if problem.status == 422:
                 errors = [_error("value_error", _loc(one["pointer"]), one["detail"], None) for one in problem.errors]
-                return Reply(error("VALIDATION_ERROR", problem.detail, errors=errors))
+                return Reply(_invalid(problem, errors))
             return Reply(error("EXECUTION_ERROR", problem.detail, status=problem.status))
+        except Exception:
+            logger.exception("a message failed")
+            mistake = server_mistake()
+            return Reply(error("EXECUTION_ERROR", mistake.detail, status=mistake.status))
 
-    def _reset(self, data: Any) -> dict[str, Any]:
-        return _observation(self._service.reset(data, self._caller))
+    def _reset(self, data: Any) -> str:
+        return _observation(self._service.reset_encoded(data, self._caller)[1])
 
-    def _step(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _step(self, data: dict[str, Any]) -> str:
         tools = self._mcp.as_action(data, self._session)
         if tools is not None:
-            return {"type": "observation", "data": tools}
+            return _text({"type": "observation", "data": tools})
+        if isinstance(data.get("action"), dict) and not any(name in data for name in body.ACTION_NAMES):
+            return _observation(self._service.step_encoded(data, self._caller))  # as on HTTP
         envelope = {name: data[name] for name in body.ENVELOPE if name in data}
         action = {name: value for name, value in data.items() if name not in envelope}
-        return _observation(self._service.step({**envelope, "action": action}, self._caller))
+        return _observation(self._service.step_encoded({**envelope, "action": action}, self._caller))
 
-    def _rpc(self, data: Any) -> dict[str, Any]:
-        return {"type": "mcp", "data": self._mcp.handle(data, self._session)}
+    def _state(self, _: Any) -> str:
+        return _text({"type": "state", "data": self._service.state(None, self._caller)})
+
+    def _rpc(self, data: Any) -> str:
+        return _text({"type": "mcp", "data": self._mcp.handle(data, self._session)})
 
 
-def refused(full: Full) -> str:
-    """The frame for a socket that is one too many."""
-    return error("CAPACITY_REACHED", str(full), active_sessions=full.active, max_sessions=full.capacity)
+def refused(code: str, reason: Exception) -> str:
+    """The frame for a socket that gets no session; `code` says which half of it failed."""
+    if isinstance(reason, Full):
+        return error("CAPACITY_REACHED", str(reason), **_capacity(reason))
+    return error(code, _told(reason))
+
+
+def refused_rpc(code: str, reason: Exception) -> str:
+    """The same for a socket that speaks JSON-RPC."""
+    data = _capacity(reason) if isinstance(reason, Full) else None
+    return _text({"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": _told(reason), "data": data}})
+
+
+def _capacity(full: Full) -> dict[str, int]:
+    return {"active_sessions": full.active, "max_sessions": full.capacity}
+
+
+def _told(reason: Exception) -> str:
+    return str(reason) if isinstance(reason, Full | Unknown | Problem) else server_mistake().detail
 
 
 def error(code: str, message: str, **more: Any) -> str:
     return _text({"type": "error", "data": {"message": message, "code": code, **more}})
 
 
+def _invalid(problem: Problem, errors: list[dict[str, Any]]) -> str:
+    return error("VALIDATION_ERROR", problem.detail, errors=errors)
+
+
 def _text(document: dict[str, Any]) -> str:
     return encode(document).decode()
 
 
-def _observation(answer: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "observation", "data": answer}
+def _observation(answer: bytes) -> str:
+    return f'{{"type":"observation","data":{answer.decode()}}}'
 
 
 def _kind(message: Any) -> str | None:

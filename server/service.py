@@ -11,24 +11,22 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.case import make_case
 from engine.contract import Contract
-from engine.episode import Episode, replay
+from engine.episode import Episode
 from engine.pack import Pack
 from server.answers import answer, state
 from server.body import ResetBody, StepBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
 from server.choice import choose
+from server.moments import Moment, begin
 from server.problems import Problem, quoted
 from server.sessions import Session
 from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """How a request that names no episode is told apart: by its session, its cookie's episode id, else its address."""
 
     cookie: str | None = None
@@ -42,11 +40,8 @@ class Caller:
         return "cookie" if self.cookie is not None else "address"
 
 
-class Running(NamedTuple):
-    """An attempt that can be stepped, folded."""
-
-    key: Key
-    episode: Episode
+Running = tuple[Key, Moment]  # an attempt, folded
+Taken = tuple[str, str, Moment]  # what a request came to: the episode's id, how it was addressed, where it stands
 
 
 class _AtHand:
@@ -58,16 +53,13 @@ class _AtHand:
         self._lock = threading.Lock()
 
     def get(self, episode_id: str) -> Running | None:
-        with self._lock:
-            running = self._running.get(episode_id)
-            if running is not None:
-                self._running.move_to_end(episode_id)
-            return running
+        return self._running.get(episode_id)
 
-    def put(self, running: Running) -> None:
+    def put(self, key: Key, moment: Moment) -> None:
+        episode_id = key.episode_id
         with self._lock:
-            self._running[running.key.episode_id] = running
-            self._running.move_to_end(running.key.episode_id)
+            self._running[episode_id] = (key, moment)
+            self._running.move_to_end(episode_id)
             if len(self._running) > self._capacity:
                 self._running.popitem(last=False)
 
@@ -107,6 +99,23 @@ class Service:
 
         `noted` is kept in the record, beside the options that the body has.
         """
+        return _answer(self._reset(body, caller, noted))
+
+    def step(self, body: Any, caller: Caller) -> dict[str, Any]:
+        """Take one action. Raises Problem 404, 409, 422."""
+        return _answer(self._step(body, caller))
+
+    def reset_encoded(self, body: Any, caller: Caller) -> tuple[str, bytes]:
+        """What `reset` does: the episode's id, and the answer as JSON."""
+        episode_id, by, moment = self._reset(body, caller, {})
+        return episode_id, moment.answer(episode_id, by)
+
+    def step_encoded(self, body: Any, caller: Caller) -> bytes:
+        """What `step` does, its answer as JSON."""
+        episode_id, by, moment = self._step(body, caller)
+        return moment.answer(episode_id, by)
+
+    def _reset(self, body: Any, caller: Caller, noted: dict[str, Any]) -> Taken:
         asked = reset_body(body)
         by = "id" if asked.episode_id is not None else caller.known_by
         if asked.episode_id is not None and asked.request_id is not None:
@@ -114,22 +123,21 @@ class Service:
             if earlier is not None:
                 self._enter(caller, asked.episode_id)
                 return self._again(earlier, by)
-        start, episode = self._start(asked, noted)
+        start, moment = self._start(asked, noted)
         try:
             record = self._store.create(asked.episode_id or self.new_id(), start)
         except Repeated as repeated:
             return self._again(repeated.record, by)
-        self._at_hand.put(Running(record.key, episode))
+        self._at_hand.put(record.key, moment)
         self._enter(caller, record.key.episode_id)
         if by == "address" and caller.address is not None:
             self._supersede(caller.address, record.key)
-        return answer(record.key.episode_id, by, episode)
+        return record.key.episode_id, by, moment
 
-    def step(self, body: Any, caller: Caller) -> dict[str, Any]:
-        """Take one action. Raises Problem 404, 409, 422."""
+    def _step(self, body: Any, caller: Caller) -> Taken:
         asked_at = self.clock()
         asked = step_body(body)
-        episode_id, by = self._addressed(asked.episode_id, caller)
+        episode_id, by = (asked.episode_id, "id") if asked.episode_id is not None else self._addressed(caller)
         try:
             running = self._at_hand.get(episode_id) or self._load(episode_id, asked.request_id)
             try:
@@ -144,15 +152,25 @@ class Service:
             return self._again(repeated.record, by)
         except Conflict as conflict:
             raise _conflict(episode_id, conflict.current) from None
-        return answer(episode_id, by, after)
+        return episode_id, by, after
 
     def state(self, episode_id: str | None, caller: Caller) -> dict[str, Any]:
         """Where an episode stands. Raises Problem 404, 422."""
-        named, _ = self._addressed(query_id(episode_id), caller)
+        named = query_id(episode_id)
+        if named is None:
+            named, _ = self._addressed(caller)
         record = self._store.get(named)
         if record is None:
             raise _no_episode(named)
         return state(record, self.fold(record))
+
+    def playing(self, caller: Caller) -> str | None:
+        """The id of the episode that a caller who names none goes on with."""
+        if caller.session is not None:
+            return caller.session.episode_id
+        if caller.cookie is not None:
+            return caller.cookie
+        return self._store.bound(caller.address) if caller.address is not None else None
 
     def record(self, episode_id: str) -> Record | None:
         """The newest attempt at an episode."""
@@ -161,7 +179,7 @@ class Service:
     def again(self, episode_id: str, request_id: str) -> dict[str, Any] | None:
         """The first answer to a request, where it was answered."""
         record = self._store.find(episode_id, request_id)
-        return None if record is None else self._again(record, "id")
+        return None if record is None else _answer(self._again(record, "id"))
 
     def touch(self, key: Key) -> None:
         """Note that somebody still holds an episode."""
@@ -172,7 +190,7 @@ class Service:
         self._store.end(key, reason, self.clock())
         self._at_hand.drop(key.episode_id)
 
-    def _start(self, asked: ResetBody, noted: dict[str, Any]) -> tuple[Start, Episode]:
+    def _start(self, asked: ResetBody, noted: dict[str, Any]) -> tuple[Start, Moment]:
         """The case that a reset asks for; `noted` is kept beside what was asked."""
         pack = self.catalogue.pack(asked.pack)
         seed = self._draw_seed() if asked.seed is None else asked.seed
@@ -180,7 +198,7 @@ class Service:
         names = ("pack", "task_id", "ticket_id", "split", "index", "seed")
         options = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None} | noted
         start = Start(pack.digest, ticket_id, seed, options, asked.request_id, self.clock())
-        return start, Episode.start(make_case(pack, ticket_id, seed))
+        return start, begin(pack, ticket_id, seed)
 
     def enter(self, caller: Caller, episode_id: str) -> None:
         """Let a session go on with an episode. Raises Problem 404."""
@@ -198,16 +216,9 @@ class Service:
             self._store.end(before, "superseded", self.clock())
             self._at_hand.drop(before.episode_id)
 
-    def _addressed(self, named: str | None, caller: Caller) -> tuple[str, str]:
-        """The episode that is meant, and how that is known."""
-        if named is not None:
-            return named, "id"
-        if caller.session is not None:
-            found = caller.session.episode_id
-        elif caller.cookie is not None:
-            found = caller.cookie
-        else:
-            found = self._store.bound(caller.address) if caller.address is not None else None
+    def _addressed(self, caller: Caller) -> tuple[str, str]:
+        """The episode that a request without an id means, and how that is known."""
+        found = self.playing(caller)
         if found is None:
             reset = "reset" if caller.session is not None else "POST /reset"
             raise Problem(404, f"There is no episode to go on with: {reset} first, or name one by episode_id.")
@@ -228,35 +239,45 @@ class Service:
         """Raises Problem 409 where the attempt is over."""
         if record.end_reason is not None:
             raise _over(record)
-        return Running(record.key, self.fold(record))
+        return record.key, self._folded(record)
 
-    def _append(self, running: Running, asked: StepBody) -> Episode:
-        """The episode after the action, stored. Raises Conflict, Repeated."""
-        key, episode = running
-        after = episode.step(asked.action)
-        taken = Step(after.actions[-1], asked.request_id, self.clock())
-        self._store.append(key, episode.step_count, taken, after.end_reason)
-        if after.done:
-            self._at_hand.drop(key.episode_id)
+    def _append(self, running: Running, asked: StepBody) -> Moment:
+        """Where the episode stands after the action, stored. Raises Conflict, Repeated."""
+        key, moment = running
+        after = moment.step(asked.action)
+        taken = Step(after.episode.steps[-1].action, asked.request_id, self.clock())
+        self._store.append(key, moment.steps, taken, after.end_reason)
+        if after.end_reason is None:
+            self._at_hand.put(key, after)
         else:
-            self._at_hand.put(Running(key, after))
+            self._at_hand.drop(key.episode_id)
         return after
 
-    def _again(self, record: Record, by: str) -> dict[str, Any]:
+    def _again(self, record: Record, by: str) -> Taken:
         """The first answer, made anew: the record is cut off right after the request."""
-        return answer(record.key.episode_id, by, self.fold(record))
+        return record.key.episode_id, by, self._folded(record)
 
     def fold(self, record: Record) -> Episode:
         """The episode that a record holds. Raises Problem 409 where its pack is no longer served."""
+        return self._folded(record).episode
+
+    def _folded(self, record: Record) -> Moment:
         running = self._at_hand.get(record.key.episode_id)
-        if running is not None and running.key == record.key and running.episode.step_count == len(record.steps):
-            return running.episode
+        if running is not None and running[0] == record.key and running[1].steps == len(record.steps):
+            return running[1]
         pack = self.catalogue.by_digest.get(record.start.pack_digest)
         if pack is None:
             detail = "The pack version that this episode began with is no longer served: POST /reset starts a new one."
             raise Problem(409, detail, episode_id=record.key.episode_id)
-        case = make_case(pack, record.start.ticket_id, record.start.seed)
-        return replay(case, (step.action for step in record.steps))
+        moment = begin(pack, record.start.ticket_id, record.start.seed)
+        for step in record.steps:
+            moment = moment.step(step.action)
+        return moment
+
+
+def _answer(taken: Taken) -> dict[str, Any]:
+    episode_id, by, moment = taken
+    return answer(episode_id, by, moment.episode)
 
 
 def _no_episode(episode_id: str) -> Problem:

@@ -13,7 +13,8 @@ CAPACITY = 4_096
 class Session:
     """`episode_id` is the episode that the session plays; `seen` the registry's time of its last message.
 
-    `attached`: a socket holds it. `own`: it ends with its socket.
+    `attached`: a socket holds it. `own`: it ends with its socket. `trained`: it was held by a socket that speaks
+    OpenEnv's protocol, whose client resets and reads rewards. `protocol` is the version of MCP that was agreed on.
     """
 
     id: str
@@ -22,6 +23,8 @@ class Session:
     attached: bool
     closing: bool = False
     episode_id: str | None = None
+    trained: bool = False
+    protocol: str | None = None
 
 
 class Full(Exception):
@@ -69,7 +72,7 @@ class Sessions:
         with self._lock:
             session = self._sessions.get(session_id)
             if session is None or session.closing:
-                raise Unknown(f"there is no session '{session_id[:80]}'")
+                raise _unknown(session_id)
             session.seen = self._clock()
             return session
 
@@ -92,15 +95,21 @@ class Sessions:
 
     def close(self, session_id: str) -> bool:
         """Close a session: True, or False where a socket holds it, and it closes with that. Raises Unknown."""
-        session = self.find(session_id)
         with self._lock:
+            session = self._sessions.get(session_id)
+            if session is None:
+                raise _unknown(session_id)
             if session.attached:
                 session.closing = True
                 return False
-            self._sessions.pop(session_id, None)
+            del self._sessions[session_id]
             return True
 
     def _drop_idle(self) -> None:
         oldest = self._clock() - self._idle
         for session in [one for one in self._sessions.values() if not one.attached and one.seen < oldest]:
             del self._sessions[session.id]
+
+
+def _unknown(session_id: str) -> Unknown:
+    return Unknown(f"there is no session '{session_id[:80]}'")

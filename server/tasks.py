@@ -99,9 +99,9 @@ def _range(service: Service, request: Request, env: str) -> Answer:
 
 ROUTES: Mapping[tuple[str, str], Route] = {
     ("GET", "/list_environments"): _environments,
-    ("GET", "/<any_text:env>/splits"): _splits,
-    ("POST", "/<any_text:env>/tasks"): _all,
-    ("POST", "/<any_text:env>/num_tasks"): _count,
-    ("POST", "/<any_text:env>/task"): _one,
-    ("POST", "/<any_text:env>/task_range"): _range,
+    ("GET", "/<path:env>/splits"): _splits,
+    ("POST", "/<path:env>/tasks"): _all,
+    ("POST", "/<path:env>/num_tasks"): _count,
+    ("POST", "/<path:env>/task"): _one,
+    ("POST", "/<path:env>/task_range"): _range,
 }

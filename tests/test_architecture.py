@@ -105,6 +105,7 @@ def seeded() -> set[str]:
 @pytest.mark.parametrize("path", [path for path in modules("engine", "server") if path.stem != "new"], ids=named)
 def test_no_seeded_name_stands_in_code(path: Path) -> None:
     """engine/new.py holds the text of an example pack and is the one exception."""
+    names = seeded()
     for line, text in literals(path):
-        known = {name for name in seeded() if name in text}
+        known = {name for name in names if name in text}
         assert not known, f"{named(path)}:{line} knows {known}"

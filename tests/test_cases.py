@@ -320,7 +320,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     "the ticket can't be resolved": [
         ("  - ▲" + one("messages: [Hi], required: [seat]")[4:], "PACK042"),
         ("  - ▲" + one("messages: [Hi], required: [os, seat], answers: {os: x}")[4:], "PACK042"),
-        ("  - ▲" + one("messages: [Hi], required: [seat], answers: {seat: {value: x, wrong: true}}")[4:], "PACK042"),
+        ("  - " + one("messages: [Hi], required: [seat], answers: {▲seat: {value: x, wrong: true}}")[4:], "PACK042"),
     ],
     "an empty item where text is meant": [
         (one("messages: [Hi, ▲, Ho]"), "PACK004"),

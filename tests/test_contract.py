@@ -134,7 +134,7 @@ def test_a_grader_that_cannot_be_loaded(edited: Edited, pack_path: Path, grader:
     pack, findings = check_pack(pack_path, edited("graders.grade_easy", grader))
     assert pack is None
     assert [(f.code, f.place.line) for f in findings] == [("PACK051", 46)]
-    assert f"the grader '{grader}' can't be loaded" in findings[0].message
+    assert f"the grader '{grader}' can't be used" in findings[0].message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from engine.diagnostics import (
     CODES,
+    MAX_COUNTED,
     MAX_FINDINGS,
     Finding,
     PackError,
@@ -35,6 +36,7 @@ FINDING = Finding(
 class Here:
     place: Place
     line: tuple[str, str] = ("", "")
+    excused: bool = False
 
 
 def test_a_finding_is_place_code_message_line_caret_expectation_and_hint() -> None:
@@ -126,14 +128,36 @@ def test_findings_come_in_the_order_of_their_places_and_once() -> None:
     assert [finding.message for finding in report.findings()] == ["line 1", "line 2", "line 3"]
 
 
-def test_at_most_a_hundred_findings_are_listed() -> None:
+def test_at_most_a_hundred_findings_are_listed_and_the_rest_is_counted() -> None:
     report = Report()
     for line in range(1, MAX_FINDINGS + 8):
         report.add("PACK004", Here(Place("p", line, 1)), "m")
+    report.add("PACK004", Here(Place("p", MAX_FINDINGS + 7, 1)), "m")  # the same once more
     found = report.findings()
     assert len(found) == MAX_FINDINGS + 1
-    assert (found[-1].code, found[-1].message) == ("PACK099", "and at least 7 more")
+    assert (found[-1].code, found[-1].message) == ("PACK099", "and 7 more")
+    assert not report.full
+
+
+def test_counting_ends_somewhere() -> None:
+    report = Report()
+    for line in range(1, MAX_FINDINGS + MAX_COUNTED + 10):
+        report.add("PACK004", Here(Place("p", line, 1)), "m")
+    assert report.findings()[-1].message == "and at least 5,000 more"
     assert report.full
+
+
+def test_a_warning_is_no_error() -> None:
+    report = Report()
+    report.warn("PACK080", Here(Place("p", 1, 1)), "m")
+    assert (bool(report), report.count, [one.severity for one in report.findings()]) == (False, 0, ["warning"])
+
+
+def test_where_the_form_is_wrong_nothing_is_said_about_the_meaning() -> None:
+    report = Report()
+    report.add("PACK030", Here(Place("p", 1, 1), excused=True), "m")
+    report.add("PACK023", Here(Place("p", 1, 1), excused=True), "m")
+    assert [one.code for one in report.findings()] == ["PACK023"]
 
 
 def test_a_message_is_never_as_long_as_a_hostile_name() -> None:

@@ -97,9 +97,10 @@ def test_a_ticket(path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_turn(path: Path, written: str, turn: Turn) -> None:
+    right = next((given.value for given in turn.gives if given.field == "colour" and not given.wrong), "x") or "''"
     text = edited(
         ("colour: {description: Colour, schema: {enum: [red, green, dark green]}}", "colour: {}"),
-        ('{say: Let me look.}, {say: "Green, I think.", value: green, wrong: true}, dark green', f"{written}, last"),
+        ('{say: Let me look.}, {say: "Green, I think.", value: green, wrong: true}, dark green', f"{written}, {right}"),
     )
     assert load(path, text).tickets["t-2"].answers["colour"][0] == turn
 
@@ -107,8 +108,17 @@ def test_a_turn(path: Path, written: str, turn: Turn) -> None:
 def test_a_field_with_a_sample_answers_with_what_is_drawn(path: Path) -> None:
     drawn = compile_template("{{ fields['order'] }}")
     pack = load(path, BASE)
-    for ticket in pack.tickets.values():  # whether it needs the field or not
+    needy = [ticket for ticket in pack.tickets.values() if "order" in ticket.required + ticket.optional]
+    assert needy
+    for ticket in needy:
         assert ticket.answers["order"] == (Turn(drawn, "value", (Given("order", drawn),)),)
+
+
+def test_nothing_is_made_up_for_a_field_that_the_ticket_does_not_need(path: Path) -> None:
+    pack = load(path, BASE)
+    for ticket in pack.tickets.values():
+        if "order" not in ticket.required + ticket.optional:
+            assert "order" not in ticket.answers
 
 
 def test_a_known_field_with_a_sample_answers_with_what_is_known(path: Path) -> None:
@@ -117,7 +127,7 @@ def test_a_known_field_with_a_sample_answers_with_what_is_known(path: Path) -> N
 
 
 def test_where_the_right_values_are_written(path: Path) -> None:
-    answers = "answers: {colour: [{value: green, wrong: true}, {value: red, gives: {email: b@x}}, dark green]}"
+    answers = "answers: {colour: [{value: green, wrong: true}, {value: dark green, gives: {email: b@x}}, dark green]}"
     ticket = load(
         path, edited(("known: {email: a@example.org}", f"known: {{}}\n    optional: [colour]\n    {answers}"))
     ).tickets["t-1"]
@@ -153,7 +163,7 @@ def test_a_packs_own_action_may_ask_and_classify(path: Path) -> None:
         "phone: {asks: what, speaker: customer}",
         "sort: {classifies: pile, parameters: {how: {type: boolean}}}",
     )
-    rules = "phone: [{outcome: told, then: {learn: true}}]\n  sort: [{outcome: done, then: {classify: true}}]"
+    rules = "phone: [{outcome: told, then: {learn: true}}]\n  sort: [{outcome: done, then: {classify: true, say: Ok.}}]"
     pack = load(
         path,
         edited(
@@ -170,11 +180,10 @@ def test_a_packs_own_action_may_ask_and_classify(path: Path) -> None:
 
 
 def test_a_packs_rules_stand_before_the_default_ones(path: Path) -> None:
+    early = "{outcome: early, when: {missing: {minimum: 2}}, then: {waste: true, say: No.}}"
     pack = load(
         path,
-        edited(
-            ("rules:\n", "rules:\n  resolve: [{outcome: early, when: {missing: {minimum: 2}}, then: {waste: true}}]\n")
-        ),
+        edited(("rules:\n", f"rules:\n  resolve: [{early}]\n")),
     )
     assert [rule.outcome for rule in pack.actions["resolve"].rules][:2] == ["resolve.early", "resolve.done"]
     assert [rule.outcome for rule in pack.actions["tell"].rules] == ["tell.done", "tell.idle"]
@@ -305,14 +314,40 @@ def test_what_two_files_both_give_is_refused(tmp_path: Path) -> None:
 
 def test_every_file_of_a_folder_is_reported(tmp_path: Path) -> None:
     folder = split(
-        tmp_path / "folder", ("a.yaml", "x: [\n"), ("b.yaml", "categores: {}\n"), ("c.yml", ""), ("d.yaml", "")
+        tmp_path / "folder",
+        ("Pack.yaml", "pack: p\n"),
+        ("a.yaml", "x: [\n"),
+        ("b.yaml", "categores: {}\n"),
+        ("c.yml", ""),
+        ("d.yaml", ""),
     )
     pack, found = check_pack(folder)
     assert pack is None
+    assert (found[0].message, found[0].nearest) == ("a pack's folder holds a file pack.yaml", "Pack.yaml")
     assert [(Path(one.place.file).name, one.code) for one in found] == [
-        ("a.yaml", "PACK004"), ("b.yaml", "PACK022"), ("c.yml", "PACK001"), ("d.yaml", "PACK013"), ("pack.yaml",
-         "PACK001"),
+        ("folder", "PACK001"), ("a.yaml", "PACK004"), ("b.yaml", "PACK022"), ("c.yml", "PACK001"),
+        ("d.yaml", "PACK013"),
     ]  # fmt: skip
+
+
+def test_a_file_that_cannot_be_read_hides_nothing_in_the_others(tmp_path: Path) -> None:
+    ticket = "tickets:\n  - {id: a, task: esay-info, category: what, messages: [{template: '{{ x'}], answers: {y: z}}\n"
+    folder = split(tmp_path / "folder", ("pack.yaml", "fields: [\n"), ("tickets.yaml", ticket))
+    # What the first file declares isn't known, so the names of the second are not judged, but for the contract's task.
+    assert [one.code for one in check_pack(folder)[1]] == ["PACK004", "PACK032", "PACK045"]
+
+
+def test_files_in_a_subfolder_are_not_read(tmp_path: Path) -> None:
+    folder = split(tmp_path / "folder", ("pack.yaml", BASE))
+    split(folder / "more", ("tickets.yaml", "tickets: []\n"))
+    pack, [found] = check_pack(folder)
+    assert pack is not None
+    assert (found.code, found.severity, Path(found.place.file).name) == ("PACK086", "warning", "more")
+
+
+def test_a_name_too_long_for_a_file(tmp_path: Path) -> None:
+    [found] = check_pack(tmp_path / ("x" * 5_000))[1]
+    assert found.code == "PACK001"
 
 
 def test_a_folder_of_too_many_files(tmp_path: Path) -> None:

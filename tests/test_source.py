@@ -37,7 +37,7 @@ def test_every_key_value_and_item_knows_its_place() -> None:
     assert document["list"][0].value_spot("k").place == ("p.yaml", 3, 9)
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r", "\u2028", "\u2029"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_as_yaml_counts_them(newline: str) -> None:
     document = value(f"a: 'x'{newline}# 中文{newline}b: y{newline}")
     assert document.key_spot("b").place == ("p.yaml", 3, 1)
@@ -130,6 +130,8 @@ REFUSED = [
     ("a: b".encode("utf-16"), 1, 1, "PACK002", "UTF-16"),
     ("a: b\x07c\n", 1, 5, "PACK003", "U+0007"),
     ("a: b\nc: 'd\x85e'\n", 2, 6, "PACK003", '"\\x85"'),
+    ("a: 'x \u2028 y'\n", 1, 7, "PACK003", 'write it as "\\u2028" in double quotes'),
+    ("a: x\u2029\n", 1, 5, "PACK003", 'write it as "\\u2029"'),
     # Keys.
     ("a: b\nc: d\na: e\n", 3, 1, "PACK005", "'a' is given twice (first at line 1)"),
     ("x: {a: b, 'a': c}\n", 1, 11, "PACK005", "'a' is given twice"),
@@ -188,6 +190,8 @@ REFUSED = [
     ("a: b\nsay hello\nc: d\n", 2, 1, "PACK004", "a key needs ': ' after it"),
     ("a: b\n...\nc: d\n", 3, 1, "PACK004", "nothing may stand here"),
     ("%FOO\n---\na: b\n", 1, 1, "PACK004", "directive"),
+    ("a: {b: c, wrong:}\n", 1, 16, "PACK004", "a key needs ': ' after it"),
+    ("a:\n- !!! b\n", 2, 3, "PACK007", "this is one ('!!!')"),
     # Limits.
     ("a: " + "[" * (MAX_DEPTH + 5), 1, 3 + MAX_DEPTH, "PACK012", "nested too deep"),
     ("- " * 2000, 1, 2 * MAX_DEPTH + 1, "PACK012", "nested too deep"),
@@ -201,6 +205,44 @@ def test_refused_with_place_and_remedy(text: str | bytes, line: int, column: int
     _, findings = read(text)
     assert [(finding.code, finding.place.line, finding.place.column) for finding in findings] == [(code, line, column)]
     assert gist in findings[0].message
+
+
+_TURN = 'a:\n  - b:\n      - {say: "It is.", value: ORD-50231, '
+_DASH = "a list item needs '- ' before it (a hyphen and a space)"
+_SPACE = "which isn't a space; type a space instead"
+# Where the mistake is, however far from there it is noticed, and the whole sentence.
+CLOSER = [
+    (_TURN, 3, 9, "'{' is never closed: '}' is missing"),
+    (_TURN + "\n\n  # the end\n", 3, 9, "'{' is never closed: '}' is missing"),
+    ("a: [b, {c: d,\n", 1, 8, "'{' is never closed: '}' is missing"),
+    ('t:\n  - "Where is it?\n  - b\n  - {a: "x", b: y}\n', 2, 5,
+     'this quote is closed on line 4 only: " is missing at the end of the text, or one inside it isn\'t written \\"'),
+    ("t:\n  a: 'Where is it?\n  b: c\n  d: it's\n", 2, 6,
+     "this quote is closed on line 4 only: ' is missing at the end of the text, or one inside it isn't written ''"),
+    ("t:\n  - a\n  -Nothing.\n  - b\n", 3, 3, _DASH),
+    ("t:\n  - a\n  -Nothing.\nu: b\n", 3, 3, _DASH),
+    ("t:\n  - id: x\n    m: y\n  -id: t-2\n    m: z\n", 4, 3, _DASH),
+    ("t:\n  - a\n  \u2013 b\nu: v\n", 3, 3, f"{_DASH}; this is U+2013 (en dash)"),
+    ("t:\n  \u2013 id: x\n    m: y\n", 2, 3, f"{_DASH}; this is U+2013 (en dash)"),
+    ("t:\n  category:\u00a0exchange\n  d: e\n", 2, 12, f"this is U+00A0 (no-break space), {_SPACE}"),
+    ("t:\n  a: b\n\u00a0\u00a0category: x\n  d: e\n", 3, 1, f"this is U+00A0 (no-break space), {_SPACE}"),
+    ("t:\n  a: b\n  \u200bc:d\n  e: f\n", 3, 3, f"this is U+200B (zero width space), {_SPACE}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "column", "message"), CLOSER, ids=[repr(case[0])[-30:] for case in CLOSER])
+def test_the_mistake_is_named_where_it_was_made(text: str, line: int, column: int, message: str) -> None:
+    _, findings = read(text)
+    assert [(finding.place[1:], finding.message) for finding in findings] == [((line, column), message)]
+
+
+def test_json_writes_a_character_as_two_escapes() -> None:
+    # U+1F600 is D83D DE00 in UTF-16; in the last text a backslash and five letters are meant.
+    assert value('{"a": "\\ud83d\\ude00!", "b": "\\\\ud83d"}') == {"a": "\U0001f600!", "b": "\\ud83d"}
+    _, [finding] = read('{"a": "\\ud83d"}')
+    assert finding.code == "PACK004"
+    _, [finding] = read('a: "\\ud83d\\ude00"\n')  # no JSON
+    assert finding.code == "PACK004"
 
 
 def test_everything_before_a_syntax_error_is_reported_with_it() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.build_tickets import field_template
-from engine.template import TemplateError, compile_template
+from engine.filters import TemplateError
+from engine.template import compile_template
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,64 @@ def test_a_field_of_any_name_has_a_template(name: str) -> None:
 )
 def test_nothing_else_of_jinja_works(source: str) -> None:
     with pytest.raises(TemplateError):
+        compile_template(source)
+
+
+LISTS: tuple[object, ...] = ([], [""], ["a", "b"])
+TEXTS = ("", "a b")
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ("{{ x | join(', ') | default('none', true) | upper }}", LISTS),
+        ("{{ x | first | default('none') }}", LISTS),
+        ("{{ x | length }}", LISTS),
+        ("{{ x | lower | capitalize | title | trim | default('', true) | length }}", TEXTS),
+        ("{{ x | trim('.') | upper }}", (True, 5)),
+        ("{{ fields['x'] | last | default('?') }}", TEXTS),
+        ("{{ 'a' | upper }}", ()),
+    ],
+)
+def test_a_filter_fits(source: str, values: tuple[object, ...]) -> None:
+    compile_template(source).fit(lambda name: values)
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "gist"),
+    [
+        ("{{ x | lower }}", LISTS, "'lower' doesn't fit a list; join it first: | join(', ') | lower"),
+        ("{{ x | join }}", TEXTS, "'join' fits lists only"),
+        ("{{ x | first }}", LISTS, "there is no first or last of nothing"),
+        ("{{ x | last }}", TEXTS, "there is no first or last of nothing"),
+        ("{{ x | first | upper }}", LISTS, "'upper' has nothing to work on"),
+        ("{{ x | length }}", (False,), "'length' doesn't fit true or false"),
+        ("{{ x | first }}", (3,), "'first' doesn't fit a number"),
+        ("{{ '' | first }}", (), "there is no first or last of nothing"),
+    ],
+)
+def test_a_filter_does_not_fit(source: str, values: tuple[object, ...], gist: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        compile_template(source).fit(lambda name: values)
+    assert gist in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source", ["{{ x | join(1) }}", "{{ x | join(', ', 'upper') }}", "{{ x | default(none) }}", "{{ x | lower('a') }}"]
+)
+def test_a_filter_takes_only_what_is_meant_for_it(source: str) -> None:
+    with pytest.raises(TemplateError, match="in brackets"):
+        compile_template(source)
+
+
+def test_true_and_false_are_written_as_in_a_pack() -> None:
+    template = compile_template("{{ x | join('/') }} {{ y | upper }} {{ x }}")
+    assert template.render({"x": [True, False], "y": False}) == "true/false FALSE true, false"
+
+
+@pytest.mark.parametrize("source", ["{{ délai", "{{ a and {{ b }}", "x {{ a | join('}}')"])
+def test_braces_that_are_never_closed(source: str) -> None:
+    with pytest.raises(TemplateError, match="is never closed: '}}' is missing"):
         compile_template(source)
 
 

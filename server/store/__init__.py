@@ -7,7 +7,6 @@ serve any step, and a first answer can be made again at any time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 
@@ -18,8 +17,7 @@ class Key(NamedTuple):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """What a reset fixes. `options` is what the client asked for; `at` is in seconds since the epoch."""
 
     pack_digest: str
@@ -30,8 +28,7 @@ class Start:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One action in its canonical form, as it was taken; `at` is in seconds since the epoch."""
 
     action: Mapping[str, Any]
@@ -39,8 +36,7 @@ class Step:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One attempt, so far.
 
     `end_reason` is None while it can be stepped; `changed` is the time of its last change, `touched` that of the last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from server.store import Conflict, Key, Record, Repeated, Start, Step
 
@@ -51,12 +51,24 @@ class MemoryStore:
 
     def append(self, key: Key, index: int, step: Step, end_reason: str | None) -> None:
         with self._lock:
-            self._refuse_repeat(key.episode_id, step.request_id)
-            current = self._newest(key.episode_id)
-            if current is None or current.key != key or current.end_reason or len(current.steps) != index:
+            if step.request_id is not None:
+                self._refuse_repeat(key.episode_id, step.request_id)
+            episode = self._episodes.get(key.episode_id)
+            current = episode.attempts.get(episode.newest) if episode else None
+            if (
+                episode is None
+                or current is None
+                or current.key != key
+                or current.end_reason is not None
+                or len(current.steps) != index
+            ):
                 raise Conflict(current)
-            grown = replace(current, steps=(*current.steps, step), end_reason=end_reason, changed=step.at)
-            self._keep(grown, step.request_id)
+            grown = Record(key, current.start, (*current.steps, step), end_reason, step.at, current.touched)
+            if end_reason is not None or step.request_id is not None:
+                self._keep(grown, step.request_id)
+            else:
+                episode.attempts[key.attempt] = grown
+                self._open.move_to_end(key)
 
     def get(self, episode_id: str) -> Record | None:
         with self._lock:
@@ -70,13 +82,13 @@ class MemoryStore:
         with self._lock:
             record = self._attempt(key)
             if record is not None and record.end_reason is None:
-                self._keep(replace(record, end_reason=reason, changed=at), None)
+                self._keep(record._replace(end_reason=reason, changed=at), None)
 
     def touch(self, key: Key, at: float) -> None:
         with self._lock:
             record = self._attempt(key)
             if record is not None:
-                self._keep(replace(record, touched=at), None)
+                self._keep(record._replace(touched=at), None)
 
     def bind(self, address: str, key: Key) -> Key | None:
         with self._lock:
@@ -108,7 +120,7 @@ class MemoryStore:
             return None
         attempt, steps = place
         record = episode.attempts[attempt]
-        return replace(record, steps=record.steps[:steps], end_reason=None)
+        return record._replace(steps=record.steps[:steps], end_reason=None)
 
     def _refuse_repeat(self, episode_id: str, request_id: str | None) -> None:
         earlier = self._find(episode_id, request_id) if request_id is not None else None

@@ -172,3 +172,17 @@ def test_memory_is_bounded() -> None:
     assert sum(store.bound(f"10.0.0.{number}") is not None for number in range(1_000)) == 10
     with pytest.raises(ValueError, match="capacity"):
         MemoryStore(capacity=0)
+
+
+def test_a_sign_of_life_changes_nothing_else(any_store: EpisodeStore) -> None:
+    created = any_store.create("e", start())
+    any_store.touch(Key("e", 1), 30.0)
+    assert any_store.get("e") == created._replace(touched=30.0)
+    any_store.append(Key("e", 1), 0, step(1), "resolved")
+    any_store.touch(Key("e", 1), 40.0)
+    ended = any_store.get("e")
+    assert ended is not None
+    assert (ended.end_reason, ended.changed, ended.touched) == ("resolved", 11.0, 40.0)
+    any_store.touch(Key("e", 2), 50.0)
+    any_store.touch(Key("another", 1), 50.0)
+    assert any_store.get("e") == ended and any_store.get("another") is None
