@@ -25,7 +25,9 @@ rules:
   move_guest:
     - {outcome: unknown_room, when: {missing: {minimum: 1}}, then: {waste: true, say: Which room is it?}}
     - {outcome: full, when: {parameters: {floor: 1}}, then: {waste: true, say: The first floor is full.}}
-    - {outcome: moved, when: {facts: {moved: false}}, then: {set: {moved: true}, say: {template: 'Moved from {{ room }}.'}}}
+    - outcome: moved
+      when: {facts: {moved: false}}
+      then: {set: {moved: true}, say: {template: 'Moved from {{ room }}.'}}
     - {outcome: again, then: {waste: true, say: The guest has moved already.}}
 tickets:
   - id: h-1
