@@ -18,7 +18,7 @@ from engine.build import build, pack_validator
 from engine.contract import load_contract
 from engine.diagnostics import Report
 from engine.load import check_pack
-from engine.schema import check
+from engine.schema import Refused, check
 from engine.source import Budget, open_file, parse
 
 HEAD = """\
@@ -97,7 +97,7 @@ def main() -> None:
 
         reading, document = timed(read)
         schema, _ = timed(lambda: check(document, pack_validator(), Report()))
-        building, _ = timed(lambda: build(document, contract, Report(), set()))
+        building, _ = timed(lambda: build(document, contract, Report(), Refused()))
         whole, (pack, findings) = timed(lambda: check_pack(path))
     if pack is None:
         sys.exit("\n".join(str(finding) for finding in findings[:3]))

@@ -22,7 +22,7 @@ from engine.filters import ARGUMENTS, FILTERS, TemplateError, as_written
 Filters = tuple[tuple[str, tuple[Any, ...]], ...]
 
 # What may stand between '{{' and '}}', as far as an end can be found in it.
-_EXPRESSION = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?!\}\}|\{\{)[^'"])*+""", re.DOTALL)
+_EXPRESSION = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?!\}\}|\{\{)[^'"])*""", re.DOTALL)
 
 # What the nodes of Jinja's tree that packs may not use are called in an error.
 _REFUSED: tuple[tuple[type[nodes.Node], str], ...] = (

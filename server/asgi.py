@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from asgiref.wsgi import WsgiToAsgi
@@ -39,7 +39,7 @@ class Asgi:
     """The ASGI 3 application around a service; `wsgi` is the Flask application that answers what isn't hot."""
 
     def __init__(
-        self, service: Service, sessions: Sessions, mcp: Mcp, wsgi: Callable[..., Any], patience: Patience = Patience()
+        self, service: Service, sessions: Sessions, mcp: Mcp, wsgi: Callable[..., Any], patience: Patience
     ) -> None:
         self._service = service
         self._sessions = sessions
@@ -80,6 +80,7 @@ class Asgi:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = (scope["method"], scope["path"])
+        batch = http.BATCHES.get(key)
         try:
             content = await _content(receive, http.limit(scope["path"]))
         except Problem as problem:
@@ -88,20 +89,10 @@ class Asgi:
         route = self._hot.get(key)
         if route is not None:
             await _send(send, http.respond(self._service, route, _request(scope, content)))
-        elif key in http.BATCHES:
-            await _send(send, await self._batch(http.BATCHES[key](self._service, content)))
+        elif batch is not None:
+            await _send(send, await _in_slices(http.respond_in_slices(batch(self._service, content))))
         else:
             await self._flask(_complete(scope, content), _once(content), send)
-
-    async def _batch(self, work: Any) -> http.Answer:
-        slices = http.respond_in_slices(work)
-        while True:
-            try:
-                next(slices)
-            except StopIteration as end:
-                answer: http.Answer = end.value
-                return answer
-            await asyncio.sleep(0)
 
     # -- Sockets
 
@@ -141,7 +132,8 @@ class Asgi:
                 logger.exception("a socket could not be given a session")
             if session is not None:
                 self._sessions.detach(session)
-            return None, speech.refuse("SESSION_ERROR" if session or query.get("session_id") else "FACTORY_ERROR", error)
+            made = session is not None or query.get("session_id")
+            return None, speech.refuse("SESSION_ERROR" if made else "FACTORY_ERROR", error)
         return session, ""
 
 
@@ -158,6 +150,17 @@ async def _converse(receive: Receive, peer: Peer, reply_to: Callable[[str], prot
         if reply.close:
             await peer.send({"type": "websocket.close", "code": 1000})
             return
+
+
+async def _in_slices(work: Generator[None, None, http.Answer]) -> http.Answer:
+    """Lets everybody else have a turn between the slices."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            answer: http.Answer = end.value
+            return answer
+        await asyncio.sleep(0)
 
 
 async def _content(receive: Receive, limit: int) -> bytes:
@@ -200,19 +203,33 @@ def _complete(scope: Scope, content: bytes) -> Scope:
     return {**scope, "headers": headers, "query_string": query}
 
 
+class _Headers(Mapping[str, str]):
+    """The headers of a request, decoded when somebody looks; of a name that comes more than once, the last."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._raw = dict(raw)
+
+    def __getitem__(self, name: str) -> str:
+        return self._raw[name.encode("latin-1")].decode("latin-1")
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode("latin-1") for name in self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
 def _request(scope: Scope, content: bytes) -> http.Request:
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    headers = _Headers(scope["headers"])
     client = scope.get("client")
-    cookie = http.cookie(headers.get("cookie"))
-    return http.Request(content, http.query(scope["query_string"]), headers, cookie, client[0] if client else None)
+    query, cookie = http.query(scope["query_string"]), http.cookie(headers.get("cookie"))
+    return http.Request(content, query, headers, cookie, client[0] if client else None)
 
 
 async def _send(send: Send, answer: http.Answer) -> None:
-    headers = [
-        (b"content-type", answer.media_type.encode("ascii")),
-        (b"content-length", b"%d" % len(answer.body)),
-        *((name.lower().encode("ascii"), value.encode("latin-1")) for name, value in answer.headers),
-    ]
+    headers = [(b"content-type", answer.media_type.encode("ascii")), (b"content-length", b"%d" % len(answer.body))]
+    for name, value in answer.headers:
+        headers.append((name.lower().encode("ascii"), value.encode("latin-1")))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 

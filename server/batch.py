@@ -12,10 +12,8 @@ from typing import Any
 from server import body
 from server.answers import encode
 from server.problems import Problem, server_mistake
-from server.service import Caller, Service
+from server.service import Caller, Encoded, Service
 
-MAX_ITEMS = 4_096
-MAX_BODY = 4 * 1024 * 1024  # bytes
 SLICE = 64  # items that are taken at one go, while everybody else waits
 
 # The work on a batch, cut into slices: whatever else has to be done may be done between them. It returns the answer.
@@ -29,7 +27,7 @@ logger = logging.getLogger("server")
 def reset(service: Service, raw: bytes) -> Work:
     """Begin an episode for each item. Raises Problem 400, 413, 422 where there are no items to take."""
 
-    def take(item: Any) -> bytes:
+    def take(item: Any) -> Encoded:
         if isinstance(item, dict) and item.get("episode_id") is None:
             # A batch has no cookie and no address to know an episode by.
             item = {**item, "episode_id": service.new_id()}
@@ -41,7 +39,7 @@ def reset(service: Service, raw: bytes) -> Work:
 def step(service: Service, raw: bytes) -> Work:
     """Take an action for each item. Raises Problem 400, 413, 422 where there are no items to take."""
 
-    def take(item: Any) -> bytes:
+    def take(item: Any) -> Encoded:
         if type(item) is dict and item.get("episode_id") is None:
             detail = "an item of a batch has to name its episode"
             raise Problem(422, f"There is no episode_id: {detail}.", [{"pointer": "/episode_id", "detail": detail}])
@@ -50,17 +48,22 @@ def step(service: Service, raw: bytes) -> Work:
     return _each(take, raw)
 
 
-def _each(take: Callable[[Any], bytes], raw: bytes) -> Work:
+def _each(take: Callable[[Any], Encoded], raw: bytes) -> Work:
     items = _items(raw)
-    answers = []
-    for number, item in enumerate(items, 1):
-        try:
-            answers.append(take(item))
-        except Exception as error:
-            answers.append(_failed(error))
-        if number % SLICE == 0:
+    pieces = [b'{"items":[']
+    for first in range(0, len(items), SLICE):
+        if first:
             yield
-    return b'{"items":[' + b",".join(answers) + b"]}"
+        for item in items[first : first + SLICE]:
+            try:
+                pieces += take(item)
+            except Exception as error:
+                pieces.append(_failed(error))
+            pieces.append(b",")
+    if items:
+        pieces.pop()
+    pieces.append(b"]}")
+    return b"".join(pieces)
 
 
 def _failed(error: Exception) -> bytes:
@@ -71,15 +74,14 @@ def _failed(error: Exception) -> bytes:
 
 
 def _items(raw: bytes) -> list[Any]:
-    document = body.decode(raw, MAX_BODY)
+    document = body.decode(raw, body.MAX_BATCH)
     items = document.get("items") if isinstance(document, dict) else None
     if not isinstance(items, list):
         raise _wrong("" if not isinstance(document, dict) else "/items", 'the body must be {"items": [...]}')
-    if len(items) > MAX_ITEMS:
-        raise _wrong("/items", f"there may be {MAX_ITEMS} items, not {len(items)}")
+    if len(items) > body.MAX_ITEMS:
+        raise _wrong("/items", f"there may be {body.MAX_ITEMS} items, not {len(items)}")
     return items
 
 
 def _wrong(pointer: str, detail: str) -> Problem:
-    detail_errors = [{"pointer": pointer, "detail": detail}]
-    return Problem(422, f"The body is not what this route takes: {detail}.", detail_errors)
+    return Problem(422, f"The body is not what this route takes: {detail}.", [{"pointer": pointer, "detail": detail}])

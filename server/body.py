@@ -15,6 +15,8 @@ from server.problems import Problem, quoted
 
 MAX_BODY = 64 * 1024  # bytes
 PATIENCE = 1024 * 1024  # bytes of a body that is too large and read all the same, so that its sender hears of it
+MAX_BATCH = 4 * 1024 * 1024  # bytes of a body with many items
+MAX_ITEMS = 4_096
 MAX_DEPTH = 64  # objects and arrays inside each other
 MAX_DIGITS = 300  # of one number
 MAX_ID = 255  # characters of an episode id or a request id
@@ -26,7 +28,8 @@ ACTION_NAMES = ("type", "name", "action_type")
 ENVELOPE = ("episode_id", "request_id", "timeout_s")
 
 
-class ResetBody(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ResetBody:
     """What POST /reset takes; None stands for what wasn't given."""
 
     seed: int | None = None
@@ -73,7 +76,7 @@ class _Malformed(ValueError):
 
 
 def decode(raw: bytes, limit: int = MAX_BODY) -> Any:
-    """Strict JSON in UTF-8; None for an empty body. Raises Problem 400, and 413 where it has more than `limit` bytes."""
+    """Strict JSON in UTF-8; None for an empty body. Raises Problem 400, and 413 beyond `limit` bytes."""
     if len(raw) > limit:
         raise too_large(limit)
     if not _is_deep(raw):
@@ -260,8 +263,8 @@ def step_body(body: Any) -> StepBody:
     """Raises Problem 422. `{"type": ...}` without an envelope is an action too."""
     if type(body) is dict and type(body.get("action")) is dict:
         named, request = body.get("episode_id"), body.get("request_id")
-        if (named is None or _is_id(named)) and (request is None or _is_id(request)):
-            return StepBody(body["action"], named, request)  # the usual body, taken without a reader
+        if (named is None or (type(named) is str and 0 < len(named) <= MAX_ID)) and request is None:
+            return StepBody(body["action"], named)  # the usual body needs no reader
     body = {} if body is None else _as_object(body)
     read = _Reader(body)
     action: Any = body.get("action")
@@ -330,10 +333,6 @@ def call_body(body: Any) -> CallBody:
     asked = CallBody(name=read.name("name") or "", input=read.object("input"), task_id=read.id("task_id"))
     read.finish()
     return asked
-
-
-def _is_id(value: Any) -> bool:
-    return type(value) is str and 1 <= len(value) <= MAX_ID
 
 
 def query_id(value: str | None) -> str | None:

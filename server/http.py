@@ -52,11 +52,11 @@ def _reset(service: Service, request: Request) -> Answer:
     episode_id, content = service.reset_encoded(request.json(), request.caller)
     # Any text may be an episode id; a cookie takes only some of ASCII.
     cookie = f"{COOKIE}={quote(episode_id, safe='')}; HttpOnly; Path=/; SameSite=Lax"
-    return Answer(200, content, headers=(("Set-Cookie", cookie),))
+    return Answer(200, b"".join(content), headers=(("Set-Cookie", cookie),))
 
 
 def _step(service: Service, request: Request) -> Answer:
-    return Answer(200, service.step_encoded(request.json(), request.caller))
+    return Answer(200, b"".join(service.step_encoded(request.json(), request.caller)))
 
 
 def _state(service: Service, request: Request) -> Answer:
@@ -112,7 +112,7 @@ WHOLE: Mapping[tuple[str, str], Route] = {key: partial(_in_one_go, start) for ke
 
 def limit(path: str) -> int:
     """How many bytes the body of a request may have."""
-    return batch.MAX_BODY if ("POST", path) in BATCHES else body.MAX_BODY
+    return body.MAX_BATCH if path.startswith("/batch/") else body.MAX_BODY
 
 
 def refuse(problem: Problem) -> Answer:
@@ -127,7 +127,7 @@ def _failed(error: Exception) -> Answer:
 
 
 def query(raw: bytes) -> dict[str, str]:
-    """What a query string says; of a name that comes more than once, the first. Bytes that aren't UTF-8 become \ufffd."""
+    """What a query string says; of a name that comes more than once, the first. What isn't UTF-8 becomes U+FFFD."""
     found: dict[str, str] = {}
     if raw:
         for name, value in parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True):

@@ -45,12 +45,12 @@ class Moment:
         # Anything else an agent says is worked out anew: there is no end to it.
         return _after(self, key) if known else Moment(self.episode.step(action))
 
-    def answer(self, episode_id: str, addressed_by: str) -> bytes:
-        """What `encode` makes of `server.answers.answer`."""
+    def answer(self, episode_id: str, addressed_by: str) -> tuple[bytes, bytes, bytes, bytes]:
+        """What `encode` makes of `server.answers.answer`, in pieces, most of which all episodes here share."""
         if self._parts is None:
             self._parts = self._encoded()
         before, after = self._parts
-        return b"".join((before, encode(episode_id), _BY[addressed_by], after))
+        return before, encode(episode_id), _BY[addressed_by], after
 
     def _encoded(self) -> tuple[bytes, bytes]:
         """What stands before the episode's id, and what after how it was addressed."""

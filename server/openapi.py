@@ -9,7 +9,7 @@ from engine.action import action_schema
 from engine.contract import Contract
 from engine.pack import REWARD_UNIT, Pack
 from engine.split import SPLITS
-from server import openapi_mcp, openapi_tasks
+from server import openapi_batch, openapi_mcp, openapi_tasks
 from server.body import ACTION_NAMES, MAX_ID, MAX_SEED
 from server.schemas import COUNT as _COUNT
 from server.schemas import FLAG as _FLAG
@@ -55,7 +55,7 @@ STATE = _object(
 _METADATA = _object(
     {
         "episode_id": _TEXT,
-        "addressed_by": {"type": "string", "enum": ["id", "cookie", "address"]},
+        "addressed_by": {"type": "string", "enum": ["id", "session", "cookie", "address"]},
         **_PACK,
         "task_id": _TEXT,
         "seed": _COUNT,
@@ -131,7 +131,7 @@ _ROUTES: Mapping[str, str] = {
 
 def index(contract: Contract) -> dict[str, Any]:
     """What GET / shows."""
-    routes = {**_ROUTES, **openapi_mcp.ROUTES, **openapi_tasks.ROUTES}
+    routes = {**_ROUTES, **openapi_batch.ROUTES, **openapi_mcp.ROUTES, **openapi_tasks.ROUTES}
     return {"name": contract.name, "description": contract.description, "routes": routes}
 
 
@@ -211,11 +211,17 @@ def document(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[
         "paths": {
             **_posts(),
             **{path: {"get": operation} for path, operation in _gets(packs).items()},
+            **openapi_batch.paths(),
             **openapi_mcp.paths(),
             **openapi_tasks.paths(packs),
         },
         "components": {
-            "schemas": {**_schemas(contract, default, packs), **openapi_mcp.SCHEMAS, **openapi_tasks.SCHEMAS}
+            "schemas": {
+                **_schemas(contract, default, packs),
+                **openapi_batch.SCHEMAS,
+                **openapi_mcp.SCHEMAS,
+                **openapi_tasks.SCHEMAS,
+            }
         },
     }
 

@@ -14,7 +14,7 @@ from server import body
 from server.answers import encode
 from server.mcp import Mcp
 from server.problems import Problem, server_mistake
-from server.service import Caller, Service
+from server.service import Caller, Encoded, Service
 from server.sessions import Full, Session, Unknown
 
 logger = logging.getLogger("server")
@@ -141,8 +141,8 @@ def _text(document: dict[str, Any]) -> str:
     return encode(document).decode()
 
 
-def _observation(answer: bytes) -> str:
-    return f'{{"type":"observation","data":{answer.decode()}}}'
+def _observation(answer: Encoded) -> str:
+    return b"".join((b'{"type":"observation","data":', *answer, b"}")).decode()
 
 
 def _kind(message: Any) -> str | None:

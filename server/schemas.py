@@ -19,6 +19,7 @@ ID: Schema = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_ID}
 ERRORS: Mapping[str, str] = {
     "400": "The body is not JSON",
     "404": "There is no such episode, pack, ticket or task",
+    "408": "The body did not come whole",
     "409": "The episode is over, or another step of it came first",
     "413": f"The body is larger than {MAX_BODY} bytes",
     "422": "The request is not what this route takes",
@@ -57,6 +58,7 @@ def operation(
     **more: Any,
 ) -> Schema:
     """What one method of a path does; `answer` is the schema of its 200, `errors` are status codes."""
+    taken = ("408",) if "requestBody" in more else ()
     problem = {"content": {problems.MEDIA_TYPE: {"schema": ref("Problem")}}}
     return {
         "operationId": name,
@@ -64,6 +66,6 @@ def operation(
         **more,
         "responses": {
             "200": {"description": "OK", "content": {media: {"schema": answer}}},
-            **{code: {"description": meanings[code], **problem} for code in (*errors, "default")},
+            **{code: {"description": meanings[code], **problem} for code in sorted((*errors, *taken, "default"))},
         },
     }

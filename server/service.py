@@ -6,7 +6,6 @@ State is a fold over the stored actions. The episodes that run are kept at hand,
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 import uuid
 from collections import OrderedDict
@@ -41,31 +40,28 @@ class Caller(NamedTuple):
 
 
 Running = tuple[Key, Moment]  # an attempt, folded
+Encoded = tuple[bytes, ...]  # JSON, in pieces
 Taken = tuple[str, str, Moment]  # what a request came to: the episode's id, how it was addressed, where it stands
 
 
 class _AtHand:
-    """The episodes stepped last, up to `capacity` of them; a miss costs a replay, nothing else."""
+    """Up to `capacity` episodes, folded; those that were begun or looked up first go first. A miss costs a replay."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
+        # Each of its methods is atomic, so threads need no lock here.
         self._running: OrderedDict[str, Running] = OrderedDict()
-        self._lock = threading.Lock()
 
     def get(self, episode_id: str) -> Running | None:
         return self._running.get(episode_id)
 
     def put(self, key: Key, moment: Moment) -> None:
-        episode_id = key.episode_id
-        with self._lock:
-            self._running[episode_id] = (key, moment)
-            self._running.move_to_end(episode_id)
-            if len(self._running) > self._capacity:
-                self._running.popitem(last=False)
+        self._running[key.episode_id] = (key, moment)
+        if len(self._running) > self._capacity:
+            self._running.popitem(last=False)
 
     def drop(self, episode_id: str) -> None:
-        with self._lock:
-            self._running.pop(episode_id, None)
+        self._running.pop(episode_id, None)
 
 
 class Service:
@@ -105,12 +101,12 @@ class Service:
         """Take one action. Raises Problem 404, 409, 422."""
         return _answer(self._step(body, caller))
 
-    def reset_encoded(self, body: Any, caller: Caller) -> tuple[str, bytes]:
+    def reset_encoded(self, body: Any, caller: Caller) -> tuple[str, Encoded]:
         """What `reset` does: the episode's id, and the answer as JSON."""
         episode_id, by, moment = self._reset(body, caller, {})
         return episode_id, moment.answer(episode_id, by)
 
-    def step_encoded(self, body: Any, caller: Caller) -> bytes:
+    def step_encoded(self, body: Any, caller: Caller) -> Encoded:
         """What `step` does, its answer as JSON."""
         episode_id, by, moment = self._step(body, caller)
         return moment.answer(episode_id, by)

@@ -16,8 +16,8 @@ from fastmcp import Client
 from fastmcp.exceptions import ToolError
 from mcp import ClientSession
 from mcp.client.websocket import websocket_client
-from openenv.core import MCPToolClient  # type: ignore[import-untyped]
-from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction  # type: ignore[import-untyped]
+from openenv.core import MCPToolClient
+from openenv.core.env_server.mcp_types import CallToolAction, ListToolsAction
 from websockets.sync.client import connect
 
 from engine.load import load_pack
