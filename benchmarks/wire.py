@@ -276,6 +276,7 @@ PROMISED = {
     "batch_steps": (f"/batch/step, {BATCH} episodes, to their WebSocket", 40),
 }
 
+
 def start(command: list[str], port: int, closing: ExitStack, **env: str) -> tuple[str, int]:
     """A server's address and process id, once it answers."""
     process = subprocess.Popen(
