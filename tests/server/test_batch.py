@@ -46,7 +46,8 @@ def test_two_items_for_one_episode_are_taken_in_order(client: FlaskClient) -> No
 
 
 def test_a_batch_that_is_none(client: FlaskClient) -> None:
-    for body in ({}, {"items": {}}, {"items": "x"}, []):
+    bodies: list[Any] = [{}, {"items": {}}, {"items": "x"}, []]
+    for body in bodies:
         answer = client.post("/batch/step", json=body)
         assert (answer.status_code, answer.mimetype) == (422, "application/problem+json")
     assert client.post("/batch/step", json={"items": [{}] * 4_097}).status_code in (413, 422)
