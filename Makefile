@@ -53,7 +53,7 @@ lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer vers
 	@echo "Locking: requirements/*.lock ..."
 	@[ -x build/lock/bin/uv ] || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet uv; }
 	@$(COMPILE) requirements/build.in -o requirements/build.lock
-	@$(COMPILE) pyproject.toml -c requirements/build.lock -o requirements/base.lock
+	@$(COMPILE) pyproject.toml --extra redis -c requirements/build.lock -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/build.lock -c requirements/base.lock -o requirements/test.lock
 
 # uv asks the public index whatever this machine's pip is set to, so the hashes are those that everyone gets.

@@ -56,7 +56,6 @@ def state(record: Record, episode: Episode) -> dict[str, Any]:
     return {
         "episode_id": record.key.episode_id,
         "step_count": episode.step_count,
-        "attempt": record.key.attempt,
         **_pack(case.pack),
         "task_id": case.ticket.task,
         "ticket_id": case.ticket.id,

@@ -38,7 +38,6 @@ STATE = _object(
     {
         "episode_id": _TEXT,
         "step_count": _COUNT | {"description": "Steps since the reset"},
-        "attempt": {"type": "integer", "minimum": 1, "description": "How many resets this episode id has had"},
         **_PACK,
         "task_id": _TEXT,
         "ticket_id": _TEXT,

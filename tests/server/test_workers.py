@@ -25,7 +25,7 @@ def test_any_worker_serves_any_step(worker: Callable[[], Service]) -> None:
     problem(409, lambda: step(one, RESOLVE))
     begin(two)
     assert step(one, CLASSIFY)["observation"]["step_count"] == 1
-    assert two.state("e", NOBODY)["attempt"] == 2
+    assert two.state("e", NOBODY)["step_count"] == 1
 
 
 def test_a_repeat_at_another_worker(worker: Callable[[], Service]) -> None:
