@@ -109,6 +109,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
         phrases=MappingProxyType(builder.phrases),
         tickets=MappingProxyType(tickets),
         tests=tests,
+        source=_canonical(_in_order(document)),
         place=document.value_spot("pack").place,
     )
 
@@ -203,15 +204,22 @@ def _digest(
 ) -> str:
     """SHA-256 of everything that decides how the pack behaves, in the order written. Where it was written, in how many
     files and with which comments doesn't count."""
-    order = pack_schema()["properties"]
     specs = {spec.id: spec.grader for spec in contract.tasks}
     whole = {
-        "document": {key: document[key] for key in order if key in document},
+        "document": _in_order(document),
         "max_steps": max_steps,
         "rewards": [rewards.fields, rewards.classification, rewards.waste, rewards.minimum, rewards.maximum],
         "tasks": [[t.id, t.description, t.difficulty, specs[t.id], t.classifier, t.required] for t in tasks.values()],
         "actions": [[spec.name, spec.description, spec.parameters] for spec in contract.actions],
         "defaults": {key: defaults[key] for key in ("actions", "rules", "phrases")},
     }
-    canonical = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical(whole).encode()).hexdigest()
+
+
+def _in_order(document: Map) -> dict[str, Any]:
+    """The document's sections in the schema's order, whatever order they were written in."""
+    return {key: document[key] for key in pack_schema()["properties"] if key in document}
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from engine.advice import advise
 from engine.build import build, default_rules, pack_schema, pack_validator
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report, excerpt
-from engine.nodes import File, Map, Seq, Spot
+from engine.nodes import File, Map, Seq, Spot, placeless
 from engine.openings import opening_findings
 from engine.pack import Pack
 from engine.schema import check
@@ -68,6 +69,27 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
         errors = errors or finding.severity == "error"
         report.take(finding)
     return None if errors else pack, with_lines(report.findings())
+
+
+def rebuild(source: str, contract: Contract | None = None) -> Pack:
+    """The pack whose `source` this is. It was proved when it was loaded first, and isn't again.
+
+    Raises:
+        PackError: it isn't the source of a pack, or this version of the contract or of the engine doesn't take it.
+    """
+    report, file = Report(), File("a kept pack", "")
+    try:
+        document = placeless(json.loads(source), file)
+    except (ValueError, RecursionError):
+        document = None
+    if isinstance(document, Map):
+        refused = check(document, pack_validator(), report)
+        pack = build(document, contract or load_contract(), report, refused)
+        if pack is not None:
+            return pack
+    else:
+        report.add("PACK001", file.spot(0), "this is not the source of a pack")
+    raise PackError(report.findings())
 
 
 def with_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:

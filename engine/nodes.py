@@ -136,6 +136,22 @@ class Map(dict[str, Any]):
         self.update(values)
 
 
+def placeless(value: Any, file: File) -> Any:
+    """Plain JSON as nodes, for a document that was written by no person: everything stands at the file's start."""
+    if isinstance(value, dict):
+        made = Map(file, 0)
+        for name, inner in value.items():
+            made[name] = placeless(inner, file)
+        made.marks = [0] * (2 * len(made))
+        return made
+    if isinstance(value, list):
+        items = Seq(file, 0)
+        items.extend(placeless(inner, file) for inner in value)
+        items.marks = [0] * len(items)
+        return items
+    return value
+
+
 class Seq(list[Any]):
     """A list. `marks` holds each item's mark."""
 

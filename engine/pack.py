@@ -223,7 +223,7 @@ class Pack:
     """A validated pack, completed with the contract and the default rules.
 
     Mappings keep the order in which things were written; it is part of the digest. Packs compare by identity: equal
-    content is equal `digest`.
+    content is equal `digest`. `source` is the document as JSON: what `engine.load.rebuild` makes the pack of again.
     """
 
     name: str
@@ -243,4 +243,5 @@ class Pack:
     phrases: Mapping[str, Text]
     tickets: Mapping[str, Ticket]
     tests: tuple[ScriptedTest, ...]
+    source: str = field(repr=False)
     place: Place = field(compare=False)
