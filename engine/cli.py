@@ -18,6 +18,8 @@ from engine.load import check_pack, load_pack, shipped_packs, with_lines
 from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
+from server.commands import episodes, reload_, replay
+from server.token_command import token
 
 MAX_SEED = 2**63 - 1
 FINDINGS = 1
@@ -34,12 +36,18 @@ def main() -> None:
 @click.argument("packs", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Default: PORT in the environment, else the contract's.")
-@click.option("--workers", type=click.IntRange(1), help="Default: WORKERS in the environment, else 1.")
-def serve(packs: tuple[Path, ...], host: str, port: int | None, workers: int | None) -> None:
+@click.option("--workers", type=click.IntRange(1, 64), help="Default: WORKERS in the environment, else 1.")
+@click.option(
+    "--store", metavar="URL", help="memory:, sqlite:PATH or redis://HOST:6379/0. Default: STORE, else a file."
+)
+@click.option("--watch", is_flag=True, help="Load the packs anew whenever one of their files is written.")
+def serve(
+    packs: tuple[Path, ...], host: str, port: int | None, workers: int | None, store: str | None, watch: bool
+) -> None:
     """Serve PACKS (default: the shipped ones) over HTTP."""
     from server.app import serve as run  # the server is loaded only where it is asked for
 
-    run(host=host, port=port, workers=workers, packs=packs)
+    run(host=host, port=port, workers=workers, packs=packs, store=store, watch=watch)
 
 
 @main.command()
@@ -142,6 +150,10 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
     close = nearest(name, names)
     hint = f"Did you mean '{close}'?" if close else f"There are: {', '.join(names[:20])}."
     raise click.UsageError(f"There is no {kind} '{name}'. {hint}")
+
+
+for command in (episodes, reload_, replay, token):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import StrictUndefined, Undefined
 from jinja2.filters import do_capitalize, do_default, do_lower, do_title, do_trim, do_upper
 
+# How many characters of a part of a template are enough to find it.
+NEAR: Final = 30
+
 
 class TemplateError(ValueError):
-    """A template that can't be compiled, or doesn't fit its values; `near` is the part of it that is meant."""
+    """A template that can't be compiled, or doesn't fit its values; `near` is how the part that is meant begins."""
 
     def __init__(self, message: str, near: str | None = None) -> None:
         super().__init__(message)
-        self.near = near
+        self.near = near and near[:NEAR]
 
 
 def as_written(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Python's matcher backtracks. The ways in which it can go about a text are at most the product, over the repeats of
 varying length, of how often each may repeat. Repeats inside repeats make that exponential: they are refused, unless
-the inner ones leave only one way to go, or the outer one is short.
+the inner ones leave only one way to go, or the outer one is short. A part of the pattern is gone through once for each
+way through what stands before it, and all of it from each place of the text, unless the pattern is tied to its start.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import re
 import warnings
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-# The most ways for one text; a pattern that may have more is not run on it.
-MAX_COST: Final = 500_000
+# The most steps for one text, some 50 ms; a pattern that may take more is not run on it.
+MAX_COST: Final = 2_000_000
 _LIMIT: Final = 10**9
 # How often something with repeats in it may repeat.
 _SHORT: Final = 8
+# How deep brackets may nest.
+_DEPTH: Final = 30
 
 # Python's own reading of a pattern: a tree of (operator, operand).
 _parser: Any = import_module("re._parser")
@@ -60,46 +63,64 @@ class Pattern:
         self.cost(1)
 
     def cost(self, length: int) -> int:
-        """In how many ways a text of this length may be gone about, at most."""
-        ways = _sequence(self._tree, length)
-        return min(_LIMIT, ways if self._anchored else ways * (length + 1))
+        """How many steps it may take to look for the pattern in a text of this length, at most."""
+        steps = _sequence(self._tree, length).steps
+        # Where it is tied to the start, every other place takes the one step that finds that out.
+        return min(_LIMIT, steps + length if self._anchored else steps * (length + 1))
 
     def found_in(self, text: str) -> bool:
         return self._compiled.search(text) is not None
 
 
-def _sequence(parts: list[Any], length: int) -> int:
-    ways = 1
+class _Cost(NamedTuple):
+    """In how many ways a part can match at one place, and how many steps all of them take; at most, and at least 1."""
+
+    ways: int
+    steps: int
+
+
+def _sequence(parts: list[Any], length: int, depth: int = 0) -> _Cost:
+    if depth > _DEPTH:
+        raise PatternError(f"brackets nest too deep in a pattern: {_DEPTH} levels are the most")
+    ways, steps = 1, 0
     for index, part in enumerate(parts):
         following = parts[index + 1] if index + 1 < len(parts) else None
-        ways = min(_LIMIT, ways * _part(part, following, length))
-    return ways
+        cost = _part(part, following, length, depth)
+        ways, steps = min(_LIMIT, ways * cost.ways), min(_LIMIT, steps + ways * cost.steps)
+    return _Cost(ways, max(steps, 1))
 
 
-def _part(part: Any, following: Any, length: int) -> int:
+def _part(part: Any, following: Any, length: int, depth: int) -> _Cost:
     kind, operand = part[0], part[1]
     if kind in _SINGLE:
-        return 1
+        return _Cost(1, 1)
     if kind is op.SUBPATTERN:
         if operand[1] or operand[2]:
             raise PatternError("flags are not allowed in a pattern")
-        return _sequence(list(operand[-1]), length)
+        return _sequence(list(operand[-1]), length, depth + 1)
     if kind is op.BRANCH:
-        return min(_LIMIT, sum(_sequence(list(branch), length) for branch in operand[1]))
+        branches = [_sequence(list(branch), length, depth + 1) for branch in operand[1]]
+        return _Cost(*(min(_LIMIT, sum(counts)) for counts in zip(*branches, strict=True)))
     if kind in _REPEATS:
-        return _repeat(int(operand[0]), int(operand[1]), list(operand[2]), following, length)
+        return _repeat(operand, following, length, depth)
     raise PatternError(f"{str(kind).lower().replace('_', ' ')} is not allowed in a pattern")
 
 
-def _repeat(least: int, most: int, body: list[Any], following: Any, length: int) -> int:
-    ways = _sequence(body, length)
+def _repeat(operand: Any, following: Any, length: int, depth: int) -> _Cost:
+    least, most, body = int(operand[0]), int(operand[1]), list(operand[2])
+    ways, steps = _sequence(body, length, depth + 1)
     if most > 1 and not _one_way(body):
         if most > _SHORT:
             raise PatternError("a repeat or alternatives inside a repeat are not allowed in a pattern")
-        return int(min(_LIMIT, (ways + 1) ** most))
+        ways = (ways + 1) ** most
+        return _Cost(min(_LIMIT, ways), min(_LIMIT, ways * (steps + 1)))
+    width = operand[2].getwidth()[0]
+    # What takes up no text is repeated as often as it has to be, and no more.
+    rounds = min(most, length // width if width else max(least, 1))
+    steps = min(_LIMIT, (rounds + 1) * steps)  # the last round is the one that fails
     if _excludes(body, following):
-        return 1
-    return min(_LIMIT, max(min(most, length) - least, 0) * ways + 1)
+        return _Cost(1, 2 * steps)  # at each place where it may end it is seen that it doesn't
+    return _Cost(min(_LIMIT, max(rounds - least, 0) * (ways if most == 1 else 1) + 1), steps)
 
 
 def _one_way(parts: list[Any]) -> bool:

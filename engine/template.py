@@ -1,59 +1,49 @@
-"""Texts with `{{ name }}` in them: Jinja, sandboxed and cut down to substitution and filters.
+"""Texts with `{{ name }}` in them: Jinja, cut down to substitution and filters.
 
     {{ order_id }}    {{ fields['Order no.'] }}    {{ missing | join(', ') | default('nothing', true) }}
 
-There are no statements, calls, attributes or operators, so a template can only put words together.
+There are no statements, calls, attributes, operators or brackets, so a template can only put words together, and is
+read in one go from its beginning to its end, whatever stands in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, UndefinedError, nodes
-from jinja2 import Template as Compiled
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import StrictUndefined, Undefined
 
 from engine.filters import ARGUMENTS, FILTERS, TemplateError, as_written
 
 Filters = tuple[tuple[str, tuple[Any, ...]], ...]
 
-# What may stand between '{{' and '}}', as far as an end can be found in it.
-_EXPRESSION = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?!\}\}|\{\{)[^'"])*""", re.DOTALL)
-
-# What the nodes of Jinja's tree that packs may not use are called in an error.
-_REFUSED: tuple[tuple[type[nodes.Node], str], ...] = (
-    (nodes.Call, "a call"),
-    (nodes.Getattr, "an attribute"),
-    (nodes.Getitem, "an index"),
-    (nodes.CondExpr, "a condition"),
-    (nodes.Stmt, "a statement"),
-    (nodes.Expr, "an operator"),
-)
-
-
-def _environment() -> SandboxedEnvironment:
-    environment = SandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, finalize=as_written
-    )
-    environment.filters = dict(FILTERS)
-    environment.globals = {}
-    environment.tests = {}
-    return environment
-
-
-_ENVIRONMENT = _environment()
+_OPENING = re.compile(r"\{[{%#]")
+# A word is anything but blanks and ASCII's signs; one that is no name is told so.
+_TOKEN = re.compile(r"\s*(\}\}|\{\{|[^\s\x00-\x1f!-/:-@\[-^`{-\x7f]+|.|\Z)", re.DOTALL)
+# What may end a text, by its quote; and what a backslash makes of the next character.
+_STOPS = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
+_TRUTHS = {"true": True, "True": True, "false": False, "False": False}
+_NO_NAMES = {*_TRUTHS, "none", "None"}
+# The longest text in a filter's brackets: `join` writes it again and again.
+_LONGEST: Final = 200
+# How many tokens are looked at for the end of an expression that is wrong already.
+_FAR: Final = 1_000
 
 
 class Chain(NamedTuple):
-    """A name, or a text (`name` is None), and the filters that it goes through, each with its arguments."""
+    """A name, or a text (`name` is None), and the filters that it goes through, each with its arguments.
+
+    `is_field`: the name is written `fields['...']`.
+    """
 
     name: str | None
     text: str
     filters: Filters
+    is_field: bool = False
 
     def value(self, start: Any) -> Any:
         """What comes out where the name stands for `start`.
@@ -65,21 +55,34 @@ class Chain(NamedTuple):
         for name, arguments in self.filters:
             value = FILTERS[name](value, *arguments)
         if isinstance(value, Undefined):
+            if value is start:
+                raise TemplateError(f"'{self.name}' has no value here", self.name)
             raise TemplateError("there is no first or last of nothing: add | default('...')")
         return value
+
+    def fill(self, values: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
+        """The text that it stands for. Raises TemplateError."""
+        if self.name is None:
+            return str(as_written(self.value(self.text)))
+        try:
+            start = (fields if self.is_field else values)[self.name]
+        except KeyError:
+            start = StrictUndefined(name=self.name)
+        return str(as_written(self.value(start)))
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """A text that was checked. Equal sources are equal templates.
 
-    `plain` are the names written as they are, `fields` those written `fields['...']`, `names` all of them.
+    `plain` are the names written as they are, `fields` those written `fields['...']`, `names` all of them. `pieces` are
+    put together in turn.
     """
 
     source: str
     plain: frozenset[str] = field(compare=False)
     fields: frozenset[str] = field(compare=False)
-    chains: tuple[Chain, ...] = field(compare=False, default=())
+    pieces: tuple[str | Chain, ...] = field(compare=False)
 
     @property
     def names(self) -> frozenset[str]:
@@ -92,16 +95,7 @@ class Template:
             TemplateError: a name has no value, and no `default`; or a filter doesn't fit its value.
         """
         named = values if fields is None else fields
-        pieces = _pieces(self.source)
-        if pieces is not None:
-            try:
-                return "".join([_written(piece, values, named) for piece in pieces])
-            except KeyError:
-                pass  # Jinja says what is missing
-        try:
-            return _compiled(self.source).render({**values, "fields": named})
-        except UndefinedError as error:
-            raise TemplateError(f"a name has no value here ({error.message})") from None
+        return "".join([piece if isinstance(piece, str) else piece.fill(values, named) for piece in self.pieces])
 
     def fit(self, examples: Callable[[str], Iterable[Any]]) -> None:
         """Tries every filter on each value that its name may have.
@@ -109,7 +103,9 @@ class Template:
         Raises:
             TemplateError: one doesn't fit.
         """
-        for chain in self.chains:
+        for chain in self.pieces:
+            if isinstance(chain, str) or not chain.filters:
+                continue
             for value in examples(chain.name) if chain.name is not None else (chain.text,):
                 try:
                     chain.value(value)
@@ -117,151 +113,126 @@ class Template:
                     raise TemplateError(str(error), chain.name) from None
 
 
-@lru_cache(maxsize=20_000)
 def compile_template(source: str) -> Template:
     """The template that `source` writes down.
 
     Raises:
         TemplateError: with a sentence that says what an author should change.
     """
-    for opening in ("{#", "{%"):
-        if opening in source.replace(f"'{opening}'", ""):
-            message = f"'{opening}' starts a comment or a statement, which don't work; write {{{{ '{opening}' }}}}"
-            raise TemplateError(message, opening)
-    _closed(source)
-    try:
-        tree = _ENVIRONMENT.parse(_exact(source))
-    except TemplateSyntaxError as error:
-        raise TemplateError(f"{error.message}: a template knows only {{{{ name }}}} and filters", "{{") from None
-    plain: set[str] = set()
-    named: set[str] = set()
-    chains = []
-    for node, filters in _expressions(tree):
-        name, text = None, ""
-        if isinstance(node, nodes.Name):
-            name = node.name
-            plain.add(name)
-        elif isinstance(node, nodes.Getitem):
-            name = node.arg.value  # type: ignore[attr-defined]
-            named.add(name)
-        elif isinstance(node, nodes.Const):
-            text = node.value
-        if filters:
-            chains.append(Chain(name, text, filters))
-    return Template(source, frozenset(plain), frozenset(named), tuple(chains))
+    pieces: list[str | Chain] = []
+    end = 0
+    while (opening := _OPENING.search(source, end)) is not None:
+        sign = opening[0]
+        if sign != "{{":
+            message = f"'{sign}' starts a comment or a statement, which don't work; write {{{{ '{sign}' }}}}"
+            raise TemplateError(message, sign)
+        reader = _Reader(source, opening.start())
+        pieces += (source[end : opening.start()], reader.expression())
+        end = reader.end
+    pieces.append(source[end:])
+    chains = [piece for piece in pieces if isinstance(piece, Chain)]
+    plain = frozenset(chain.name for chain in chains if chain.name is not None and not chain.is_field)
+    fields = frozenset(chain.name for chain in chains if chain.name is not None and chain.is_field)
+    return Template(source, plain, fields, tuple(piece for piece in pieces if piece != ""))
 
 
-def _closed(source: str) -> None:
-    at = source.find("{{")
-    while at >= 0:
-        found = _EXPRESSION.match(source, at + 2)
-        end = found.end() if found else at + 2
-        if not source.startswith("}}", end):
-            if source[end : end + 1] in ("'", '"'):
-                return  # a quote that is never closed: Jinja says so
-            raise TemplateError("'{{' is never closed: '}}' is missing after the name", source[at : at + 30])
-        at = source.find("{{", end + 2)
+class _Reader:
+    """Reads one expression, from its '{{' on. Afterwards `end` is where its '}}' ends."""
+
+    def __init__(self, source: str, start: int) -> None:
+        self.source, self.start, self.end = source, start, start + 2
+        self.token = ""  # the one that comes next
+        self._take()
+
+    def expression(self) -> Chain | str:
+        """A text without filters is just that. Raises TemplateError."""
+        name, text, is_field = self._beginning()
+        filters: dict[str, tuple[Any, ...]] = {}
+        while self.token == "|":
+            self._take()
+            called = self._take()
+            if called not in FILTERS:
+                what = "a filter's name is missing after '|'" if called == "}}" else f"there is no filter '{called}'"
+                raise TemplateError(f"{what}; there are: {', '.join(FILTERS)}", called)
+            if called in filters:  # also keeps a template's output near the size of its input
+                raise TemplateError(f"the filter '{called}' stands twice", called)
+            filters[called] = self._arguments(called) if self.token == "(" else ()
+        if self.token != "}}":
+            raise self._refusal(self.token)
+        return Chain(name, text, tuple(filters.items()), is_field) if name is not None or filters else text
+
+    def _take(self) -> str:
+        """The next token. After '}}' there is none: it stays the next one."""
+        taken = self.token
+        if taken == "}}":
+            return taken
+        found = _TOKEN.match(self.source, self.end)
+        self.token = found[1] if found is not None else ""
+        if found is None or self.token in ("", "{{"):
+            raise TemplateError("'{{' is never closed: '}}' is missing after the name", self.source[self.start :])
+        self.end = found.end()
+        if self.token in _STOPS:
+            self.end = self._closed(found.start(1))
+            self.token = self.source[found.start(1) : self.end]
+        return taken
+
+    def _closed(self, start: int) -> int:
+        """Where the text ends whose quote stands at `start`."""
+        quote = self.source[start]
+        for found in _STOPS[quote].finditer(self.source, start + 1):
+            if found[0] == quote:
+                return found.end()
+        raise TemplateError(f"a quote is never closed: {quote} is missing at the end of the text", self._so_far())
+
+    def _beginning(self) -> tuple[str | None, str, bool]:
+        """What the expression starts from: a name, or else a text; and whether the name is a field's."""
+        token = self._take()
+        if token[0] in _STOPS:
+            return None, _unquoted(token), False
+        if token == "fields":
+            opening, named, closing = (self._take() for _ in range(3))
+            if (opening, closing) != ("[", "]") or named[0] not in _STOPS:
+                raise TemplateError("'fields' needs a field's name: {{ fields['name'] }}", "fields")
+            return _unquoted(named), "", True
+        if token == "}}":
+            raise TemplateError("there is no name between '{{' and '}}'", self._so_far())
+        if token.isascii() and not token[0].isalnum() and not token.isidentifier():
+            raise self._refusal(token)
+        if token in _NO_NAMES or not token.isidentifier():
+            raise TemplateError(f"'{token}' is no name; a field of that name is {{{{ fields['{token}'] }}}}", token)
+        return token, "", False
+
+    def _arguments(self, called: str) -> tuple[Any, ...]:
+        """What stands in a filter's brackets, which must be of the kinds that it takes."""
+        takes = ARGUMENTS.get(called, ())
+        self._take()
+        given: list[str] = []
+        while self.token not in (")", "}}") and len(given) < 2 * len(takes):
+            given.append(self._take())
+        values = [_unquoted(token) if token[0] in _STOPS else _TRUTHS.get(token) for token in given[::2]]
+        in_turn = len(given) != 2 * len(values) and all(token == "," for token in given[1::2])
+        fits = all(isinstance(value, kind) for value, kind in zip(values, takes, strict=False))
+        if self._take() == ")" and fits and (in_turn or not given):
+            if any(isinstance(value, str) and len(value) > _LONGEST for value in values):
+                raise TemplateError(f"a text in brackets has {_LONGEST} characters at the most", called)
+            return tuple(values)
+        names = " and ".join("a text" if kind is str else "true or false" for kind in takes)
+        raise TemplateError(f"the filter '{called}' takes {names or 'nothing'} in brackets", called)
+
+    def _refusal(self, token: str) -> TemplateError:
+        near = self._so_far()
+        for _ in range(_FAR):
+            self._take()  # where there is no end, that is what is wrong
+        return TemplateError(f"'{token}' doesn't work in a template: it knows only {{{{ name }}}} and filters", near)
+
+    def _so_far(self) -> str:
+        return self.source[self.start : self.end]
 
 
-@lru_cache(maxsize=20_000)
-def _compiled(source: str) -> Compiled:
-    return _ENVIRONMENT.from_string(_exact(source))
+def _unquoted(token: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        if found[1] not in _ESCAPES:
+            raise TemplateError(f"'{found[0]}' in quotes has no meaning; write '\\\\' for a backslash", found[0])
+        return _ESCAPES[found[1]]
 
-
-class _Piece(NamedTuple):
-    """A text as it is; or the name of what stands there, of a field where it is written `fields['...']`."""
-
-    text: str
-    is_name: bool = False
-    is_field: bool = False
-
-
-@lru_cache(maxsize=20_000)
-def _pieces(source: str) -> tuple[_Piece, ...] | None:
-    """A template that only puts texts and names together, which takes no Jinja; None where there are filters."""
-    pieces: list[_Piece] = []
-    for output in _ENVIRONMENT.parse(_exact(source)).body:
-        for node in output.nodes:  # type: ignore[attr-defined]
-            if isinstance(node, nodes.TemplateData):
-                pieces.append(_Piece(node.data))
-            elif isinstance(node, nodes.Const):
-                pieces.append(_Piece(node.value))
-            elif isinstance(node, nodes.Name):
-                pieces.append(_Piece(node.name, is_name=True))
-            elif isinstance(node, nodes.Getitem):
-                pieces.append(_Piece(node.arg.value, is_name=True, is_field=True))  # type: ignore[attr-defined]
-            else:
-                return None
-    return tuple(pieces)
-
-
-def _written(piece: _Piece, values: Mapping[str, Any], named: Mapping[str, Any]) -> str:
-    if not piece.is_name:
-        return piece.text
-    return str(as_written((named if piece.is_field else values)[piece.text]))
-
-
-def _exact(source: str) -> str:
-    """Jinja turns every line end into one kind; carriage returns are kept by writing them as constants."""
-    return source.replace("\r", "{{ '\\r' }}")
-
-
-def _expressions(tree: nodes.Template) -> Iterator[tuple[nodes.Node, Filters]]:
-    """Every name and constant in the tree with its filters, if all of it is allowed."""
-    for output in tree.body:
-        if not isinstance(output, nodes.Output):
-            raise _refusal(output)
-        for part in output.nodes:
-            if not isinstance(part, nodes.TemplateData):
-                yield _checked(part)
-
-
-def _checked(node: nodes.Node) -> tuple[nodes.Node, Filters]:
-    """The name or constant that an expression starts from, and its filters in the order in which they work."""
-    filters: list[tuple[str, tuple[Any, ...]]] = []
-    while isinstance(node, nodes.Filter):
-        if any(node.name == name for name, _ in filters):  # also keeps a template's output near the size of its input
-            raise TemplateError(f"the filter '{node.name}' stands twice", node.name)
-        filters.insert(0, (node.name, _arguments(node)))
-        if node.node is None:
-            raise TemplateError("a filter needs a name before it")
-        node = node.node
-    if isinstance(node, nodes.Name) and node.name == "fields":
-        raise TemplateError("'fields' needs a field's name: {{ fields['name'] }}", "fields")
-    if isinstance(node, nodes.Const) and not isinstance(node.value, str):
-        raise TemplateError(
-            "a number, 'true', 'false' or 'none' is no name; a field of that name is {{ fields['name'] }}"
-        )
-    if isinstance(node, nodes.Name | nodes.Const) or _is_field(node):
-        return node, tuple(filters)
-    raise _refusal(node)
-
-
-def _arguments(node: nodes.Filter) -> tuple[Any, ...]:
-    """A filter's arguments, which must be of the kinds that it takes."""
-    if node.name not in FILTERS:
-        raise TemplateError(f"there is no filter '{node.name}'; there are: {', '.join(FILTERS)}", node.name)
-    plain = not (node.kwargs or node.dyn_args or node.dyn_kwargs)
-    values = tuple(each.value for each in node.args if isinstance(each, nodes.Const))
-    takes = ARGUMENTS.get(node.name, ())
-    fits = len(takes) >= len(values) == len(node.args)
-    if plain and fits and all(isinstance(value, kind) for value, kind in zip(values, takes, strict=False)):
-        return values
-    names = " and ".join("a text" if kind is str else "true or false" for kind in takes)
-    raise TemplateError(f"the filter '{node.name}' takes {names or 'nothing'} in brackets", node.name)
-
-
-def _is_field(node: nodes.Node) -> bool:
-    """Whether a node is `fields['name']`."""
-    return (
-        isinstance(node, nodes.Getitem)
-        and isinstance(node.node, nodes.Name)
-        and node.node.name == "fields"
-        and isinstance(node.arg, nodes.Const)
-        and isinstance(node.arg.value, str)
-    )
-
-
-def _refusal(node: nodes.Node) -> TemplateError:
-    what = next((words for kind, words in _REFUSED if isinstance(node, kind)), "this")
-    return TemplateError(f"{what} doesn't work in a template: it knows only {{{{ name }}}} and filters")
+    return _ESCAPE.sub(character, token[1:-1])

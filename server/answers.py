@@ -13,7 +13,6 @@ import orjson
 
 from engine.episode import Episode
 from engine.pack import Pack
-from server.store import Record
 
 
 def answer(episode_id: str, addressed_by: str, episode: Episode) -> dict[str, Any]:
@@ -48,13 +47,13 @@ def fate_part(episode: Episode) -> dict[str, Any]:
     return fate
 
 
-def state(record: Record, episode: Episode) -> dict[str, Any]:
-    """What GET /state shows. An episode that was ended from outside counts as truncated."""
+def state(episode_id: str, end_reason: str | None, episode: Episode) -> dict[str, Any]:
+    """What GET /state shows. An episode that was ended from outside, for `end_reason`, counts as truncated."""
     case = episode.case
     terminated = episode.terminated
-    done = record.end_reason is not None or episode.done
+    done = end_reason is not None or episode.done
     return {
-        "episode_id": record.key.episode_id,
+        "episode_id": episode_id,
         "step_count": episode.step_count,
         **_pack(case.pack),
         "task_id": case.ticket.task,
@@ -65,7 +64,7 @@ def state(record: Record, episode: Episode) -> dict[str, Any]:
         "done": done,
         "terminated": terminated,
         "truncated": done and not terminated,
-        "end_reason": record.end_reason or episode.end_reason,
+        "end_reason": end_reason or episode.end_reason,
     }
 
 

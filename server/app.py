@@ -1,7 +1,6 @@
 """The Flask application: HTTP around the service. `server.app:app` is what WSGI servers load.
 
-The environment is read here and in `gunicorn.conf.py` only: PORT, WORKERS, PACKS (the packs to serve), and what
-`create_app` says.
+`server.settings` and `gunicorn.conf.py` read the environment, nothing else does.
 """
 
 from __future__ import annotations
@@ -10,35 +9,46 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from flask import Flask, Request, Response, request
-from werkzeug.exceptions import HTTPException
+from asgiref.sync import markcoroutinefunction
+from flask import Flask, Request, Response, g, request
+from flask.globals import request_ctx
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from engine.contract import load_contract
-from engine.diagnostics import PackError
-from engine.load import load_pack, shipped_packs
 from engine.pack import Pack
-from server import body, http, openapi, ors, problems, tasks
-from server.answers import encode
-from server.asgi import Asgi
+from server import about, body, http, logs, ors, pages, problems, tasks
+from server.asgi import Asgi, count_request
+from server.failures import problem_of
+from server.gate import Gate
+from server.limits import Limiter
+from server.loading import Unfit, load_packs
 from server.mcp import Mcp
-from server.peers import Patience
+from server.metrics import Metrics
 from server.problems import Problem
 from server.service import Service
-from server.sessions import CAPACITY, Sessions
-from server.store import EpisodeStore
-from server.store.memory import MemoryStore
+from server.sessions import Sessions
+from server.settings import Settings, settings_or_exit
+from server.store import EpisodeStore, Unavailable, Unusable
+from server.store.opening import open_store
+from server.tally import COUNTED
+from server.tokens import Tokens
+from server.upkeep import Upkeep
 
 app: Deskproof  # made when it is first asked for, so that importing this module loads no packs
 
 
 def __getattr__(name: str) -> Any:
     if name == "app":
-        globals()["app"] = made = create_app()
+        configured = settings_or_exit()
+        logs.set_up(configured.log, configured.log_level)
+        globals()["app"] = made = create_app(configured=configured)
         return made
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -47,47 +57,65 @@ class Deskproof(Flask):
     """One callable for both worlds: with two arguments a WSGI application, otherwise an ASGI one."""
 
     asgi: Asgi
+    service: Service
+    packs: tuple[Path | str, ...]  # where they are
+    metrics: Metrics
+    upkeep: Upkeep
 
-    def __call__(self, *args: Any) -> Any:
-        if len(args) == 2:
-            return super().__call__(*args)
-        # uvicorn takes a callable object for an ASGI 2 application: called with the scope, it gives the rest.
-        return self.asgi(*args) if len(args) == 3 else partial(self.asgi, *args)
+    def __call__(self, first: Any, second: Any, *third: Any) -> Any:
+        return self.asgi(first, second, *third) if third else super().__call__(first, second)
+
+    def make_default_options_response(self) -> Response:
+        adapter = request_ctx.url_adapter
+        assert adapter is not None  # there is a request
+        response = Response(status=204, headers={"Allow": _listed(adapter.allowed_methods())})
+        del response.headers["Content-Type"]  # there is nothing that it could be the type of
+        return response
+
+
+# ASGI servers ask whether it is one; what comes back from a call with three arguments is a coroutine.
+markcoroutinefunction(Deskproof.__call__)
 
 
 def create_app(
     packs: Sequence[Pack] | None = None,
     store: EpisodeStore | None = None,
-    *,
-    max_sessions: int | None = None,
-    patience: Patience | None = None,
+    configured: Settings | None = None,
 ) -> Deskproof:
-    """An application that serves `packs`; by default those that PACKS names, else the shipped ones.
+    """An application that serves `packs`, by default those that the settings name, and keeps episodes in `store`.
 
-    `max_sessions` is how many sockets and MCP sessions there may be, `patience` how long a silent socket is kept; what
-    isn't given comes from MAX_SESSIONS, WS_PING, WS_SILENT and WS_IDLE.
-
-    Exits with status 1, and says why on stderr, where PACKS names a pack that can't be served, or a variable makes no
-    sense. Raises ValueError where `packs` is empty or has two of one name.
+    Without packs and settings everything is as the environment says (`server.settings`), and the process ends with
+    status 1, and says why on stderr, where it can't be. Raises ValueError where `packs` is empty or has two of one
+    name, and as Tokens does.
     """
-    if max_sessions is None:
-        max_sessions = _whole_number("MAX_SESSIONS", CAPACITY, least=1)
-    if patience is None:
-        patience = _patience()
+    if configured is None:
+        configured = settings_or_exit() if packs is None else Settings()
     if packs is None:
-        packs = _load(_named_packs())
-    service = Service(packs, MemoryStore() if store is None else store, load_contract())
-    sessions = Sessions(time.monotonic, lambda: uuid.uuid4().hex, max_sessions)
-    mcp = Mcp(service, sessions)
+        packs = _loaded(configured.packs)
+    if store is None:
+        store = _opened(configured.store)
+    service = Service(packs, store, load_contract(), most=configured.max_episodes)
+    sessions = Sessions(time.time, lambda: uuid.uuid4().hex, configured.max_sessions, notes=store)
+    gate = _gate(configured)
     application = Deskproof("server", static_folder=None)
     application.url_map.merge_slashes = False  # a path is right or wrong: nothing redirects
-    _add_routes(application, service, {**http.HOT, **http.WHOLE})
-    _add_routes(application, service, mcp.routes)
-    _add_routes(application, service, tasks.ROUTES)
-    _add_routes(application, service, ors.ROUTES)
-    _add_catalogue_routes(application, service)
+    application.service = service
+    application.packs = configured.packs
+    application.metrics = metrics = Metrics(
+        COUNTED,
+        version("deskproof"),
+        packs=lambda: service.catalogue.by_name.values(),
+        sockets=lambda: application.asgi.sockets,
+        open_episodes=service.open_episodes,
+    )
+    application.upkeep = Upkeep(store, time.time, configured.idle, configured.keep, metrics.flush)
+    mcp = Mcp(service, sessions)
+    application.asgi = Asgi(application, sessions, mcp, configured.patience, gate)
+    _add_hooks(application, gate)
+    for routes in ({**http.HOT, **http.WHOLE}, mcp.routes, tasks.ROUTES, ors.ROUTES, pages.ROUTES, about.ROUTES):
+        _add_routes(application, service, routes)
+    application.add_url_rule("/metrics", "metrics", lambda: _exposition(metrics))
     _add_error_handlers(application)
-    application.asgi = Asgi(service, sessions, mcp, application.wsgi_app, patience)
     return application
 
 
@@ -96,20 +124,25 @@ def serve(
     port: int | None = None,
     workers: int | None = None,
     packs: Sequence[Path | str] | None = None,
+    store: str | None = None,
+    watch: bool = False,
 ) -> None:
-    """Serve until a signal comes. What isn't given comes from PORT, WORKERS and PACKS. Exits with 1 if it can't."""
+    """Serve until a signal comes. What isn't given is as the environment says. Exits with 1 if it can't."""
     from gunicorn.app.base import Application  # type: ignore[import-untyped]
+
+    given = {"WORKERS": workers, "STORE": store, "WATCH": 1 if watch else None}
+    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
+    configured = settings_or_exit()
+    configured = replace(configured, packs=tuple(packs or configured.packs))
 
     class Deskproof(Application):  # type: ignore[misc]
         def load_config(self) -> None:
             self.load_config_from_file(str(Path(__file__).with_name("gunicorn.conf.py")))
-            if port is not None:
-                self.cfg.set("bind", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-            if workers is not None:
-                self.cfg.set("workers", workers)
+            ports = [port] if port is not None else [address[1] for address in self.cfg.address]
+            self.cfg.set("bind", [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for port in ports])
 
         def load(self) -> Flask:
-            return create_app(_load(packs) if packs else None)
+            return create_app(configured=configured)
 
     Deskproof().run()
 
@@ -119,57 +152,56 @@ def main() -> None:
     serve()
 
 
-def _whole_number(name: str, default: int, least: int) -> int:
-    text = os.environ.get(name, "").strip() or str(default)
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < least:
-        sys.exit(f"{name} must be a whole number from {least} to 999999999, not '{text}'.")
-    return int(text)
-
-
-def _patience() -> Patience:
-    """WS_PING, WS_SILENT and WS_IDLE, in whole seconds."""
-    default = Patience()
-    return Patience(
-        ping=_whole_number("WS_PING", int(default.ping), least=0),
-        silent=_whole_number("WS_SILENT", int(default.silent), least=0),
-        idle=_whole_number("WS_IDLE", int(default.idle), least=0),
-    )
-
-
-def _named_packs() -> Sequence[Path | str]:
-    """PACKS: paths, separated by spaces or as in PATH; one path with a space in it stands as it is."""
-    named = os.environ.get("PACKS", "").strip()
-    if not named:
-        return shipped_packs()
-    if _exists(named):
-        return [named]
-    return [path for part in named.split(os.pathsep) for path in part.split()]
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except OSError:  # too long for a path
-        return False
-
-
-def _load(paths: Sequence[Path | str]) -> list[Pack]:
+def _loaded(paths: Sequence[Path | str]) -> list[Pack]:
     """The packs, or the end of the process with everything that is wrong with them."""
-    packs: dict[str, Pack] = {}
-    wrong = [] if paths else ["There is no pack to serve."]
-    for path in paths:
-        try:
-            pack = load_pack(path)
-        except PackError as error:
-            wrong.append(str(error))
-            continue
-        if pack.name in packs:
-            wrong.append(f"{path}: another pack is called '{pack.name}' too: {packs[pack.name].place.file}")
-        packs[pack.name] = pack
-    if wrong:
-        print(*wrong, sep="\n", file=sys.stderr)
-        sys.exit(1)
-    return list(packs.values())
+    try:
+        return load_packs(paths)
+    except Unfit as error:
+        sys.exit(str(error))
+
+
+def _opened(url: str) -> EpisodeStore:
+    """The store, or the end of the process."""
+    try:
+        return open_store(url)
+    except (Unusable, Unavailable) as error:
+        sys.exit(str(error))
+
+
+def _gate(configured: Settings) -> Gate:
+    """Each worker lets its share of the rate in."""
+    rate = configured.rate / configured.workers
+    limiter = Limiter(rate, configured.burst, time.monotonic) if rate else None
+    return Gate(Tokens(configured.tokens) if configured.tokens is not None else None, limiter, configured.origins)
+
+
+def _add_hooks(application: Deskproof, gate: Gate) -> None:
+    """What every request that Flask answers passes, on its way in and out."""
+
+    @application.before_request
+    def come_in() -> Response | None:
+        g.started = time.perf_counter()
+        headers = _headers(request)
+        preflight = gate.preflight(request.method, headers)
+        if preflight is not None:
+            return Response(status=204, headers=preflight)
+        g.owner = gate.admit(request.path, headers, request.remote_addr)
+        g.spend = partial(gate.spend, g.owner, request.remote_addr)
+        _take_body()
+        return None
+
+    @application.after_request
+    def go_out(response: Response) -> Response:
+        for name, value in (*http.dress(request.path), *gate.cors(request.headers.get("origin"))):
+            response.headers.setdefault(name, value)
+        route = request.url_rule.rule if request.url_rule is not None else "other"
+        count_request(route, response.status_code, time.perf_counter() - g.started)
+        return response
+
+
+def _exposition(metrics: Metrics) -> Response:
+    content, media_type = metrics.exposition(request.headers.get("accept", ""))
+    return Response(content, content_type=media_type)
 
 
 def _add_routes(application: Flask, service: Service, routes: Mapping[tuple[str, str], http.Route]) -> None:
@@ -182,16 +214,6 @@ def _add_routes(application: Flask, service: Service, routes: Mapping[tuple[str,
         application.add_url_rule(path, f"{method} {path}", view, methods=[method])
 
 
-def _add_catalogue_routes(application: Flask, service: Service) -> None:
-    catalogue = service.catalogue
-    application.add_url_rule("/", "index", lambda: _json(openapi.index(catalogue.contract)))
-    application.add_url_rule("/metadata", "metadata", lambda: _json(catalogue.metadata()))
-    application.add_url_rule("/packs", "packs", lambda: _json(catalogue.packs()))
-    application.add_url_rule("/tasks", "tasks", lambda: _json(catalogue.tasks(request.args.get("pack"))))
-    application.add_url_rule("/schema", "schema", lambda: _json(catalogue.schema(request.args.get("pack"))))
-    application.add_url_rule("/openapi.json", "openapi", lambda: _json(catalogue.openapi()))
-
-
 def _add_error_handlers(application: Flask) -> None:
     @application.errorhandler(Problem)
     def client_mistake(problem: Problem) -> Response:
@@ -200,14 +222,18 @@ def _add_error_handlers(application: Flask) -> None:
     @application.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
         response = _problem(_routing(error))
-        kept = [(name, value) for name, value in error.get_headers() if name.lower() == "allow"]
-        response.headers.extend(kept)
+        if isinstance(error, MethodNotAllowed):
+            response.headers["Allow"] = _listed(error.valid_methods or ())
         return response
 
     @application.errorhandler(Exception)
     def server_error(error: Exception) -> Response:
-        application.logger.exception("%s %s failed", request.method, request.path, exc_info=error)
-        return _problem(Problem(500, "The server made a mistake, and has logged it."))
+        return _problem(problem_of(error, "a request failed"))
+
+
+def _listed(methods: Iterable[str]) -> str:
+    """Always in the same order: Werkzeug's is that of a set."""
+    return ", ".join(sorted(methods))
 
 
 def _routing(error: HTTPException) -> Problem:
@@ -219,25 +245,29 @@ def _routing(error: HTTPException) -> Problem:
     return Problem(error.code or 500, error.description or "The request can't be answered.")
 
 
-def _request(asked: Request) -> http.Request:
-    """Raises Problem 413."""
-    limit = http.limit(asked.path)
+def _take_body() -> None:
+    """Read the body of a request, whether its route looks at it or not. Raises Problem 413."""
+    limit = http.limit(request.path)
     content = bytearray()
-    while len(content) <= limit + body.PATIENCE and (piece := asked.stream.read(body.MAX_BODY)):
+    while len(content) <= limit + body.PATIENCE and (piece := request.stream.read(body.MAX_BODY)):
         content += piece
     if len(content) > limit:
         raise body.too_large(limit)
-    headers = {name.lower(): value for name, value in asked.headers.items()}
-    cookie = http.cookie(headers.get("cookie"))
-    return http.Request(bytes(content), http.query(asked.query_string), headers, cookie, asked.remote_addr)
+    g.content = bytes(content)
+
+
+def _request(asked: Request) -> http.Request:
+    headers = _headers(asked)
+    query, cookie = http.query(asked.query_string), http.cookie(headers.get("cookie"))
+    return http.Request(g.content, query, headers, cookie, asked.remote_addr, g.owner, g.spend)
+
+
+def _headers(asked: Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in asked.headers.items()}
 
 
 def _response(answer: http.Answer) -> Response:
     return Response(answer.body, answer.status, answer.headers, mimetype=answer.media_type)
-
-
-def _json(document: Any) -> Response:
-    return Response(encode(document), mimetype="application/json")
 
 
 def _problem(problem: Problem) -> Response:

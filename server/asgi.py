@@ -8,17 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from asgiref.wsgi import WsgiToAsgi
 
-from server import body, http, protocol
+from server import batch, body, http, protocol
+from server.gate import SECURITY_HEADERS, Gate, Headers
 from server.mcp import Mcp
 from server.peers import Patience, Peer, Peers
 from server.problems import Problem
 from server.service import Caller, Service
-from server.sessions import Full, Session, Sessions, Unknown
+from server.sessions import Session, Sessions
+from server.tally import COUNTED, REQUEST_SECONDS, REQUESTS
+from server.upkeep import Upkeep
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -35,18 +40,29 @@ class Speech(NamedTuple):
     refuse: Callable[[str, Exception], str]
 
 
-class Asgi:
-    """The ASGI 3 application around a service; `wsgi` is the Flask application that answers what isn't hot."""
+class Application(Protocol):
+    """The Flask application, as far as it is needed here: it answers what isn't hot."""
 
-    def __init__(
-        self, service: Service, sessions: Sessions, mcp: Mcp, wsgi: Callable[..., Any], patience: Patience
-    ) -> None:
-        self._service = service
+    service: Service
+    upkeep: Upkeep
+
+    @property
+    def wsgi_app(self) -> Callable[..., Any]: ...
+
+
+class Asgi:
+    """The ASGI 3 application around a service."""
+
+    def __init__(self, flask: Application, sessions: Sessions, mcp: Mcp, patience: Patience, gate: Gate) -> None:
+        self._service = service = flask.service
+        self._upkeep = flask.upkeep
         self._sessions = sessions
-        self._flask = WsgiToAsgi(wsgi)  # type: ignore[no-untyped-call]
+        self._gate = gate
+        self._flask = WsgiToAsgi(flask.wsgi_app, duplicate_header_limit=0)  # type: ignore[no-untyped-call]
         self._hot = {**http.HOT, **mcp.routes}
         self._peers = Peers(patience)
         self._busy = 0  # HTTP requests that aren't answered yet
+        self._chores: asyncio.Task[None] | None = None
         self._sockets: Mapping[str, Speech] = {
             "/ws": Speech(lambda session: protocol.Conversation(service, mcp, session).receive, protocol.refused),
             "/mcp": Speech(
@@ -55,6 +71,8 @@ class Asgi:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._chores is None:
+            self._chores = asyncio.get_running_loop().create_task(_keep_up(self._upkeep))
         if scope["type"] == "http":
             self._busy += 1
             try:
@@ -65,6 +83,11 @@ class Asgi:
             await self._websocket(scope, receive, send)
         elif scope["type"] == "lifespan":
             await _lifespan(receive, send)
+
+    @property
+    def sockets(self) -> int:
+        """How many are held."""
+        return len(self._peers)
 
     async def leave(self) -> None:
         """Say goodbye on all sockets, and wait until every HTTP request is answered."""
@@ -79,20 +102,48 @@ class Asgi:
     # -- HTTP
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        key = (scope["method"], scope["path"])
-        batch = http.BATCHES.get(key)
+        started = time.perf_counter()
+        if "://" in scope["path"]:
+            scope = _origin_form(scope)
+        path, headers = scope["path"], _Headers(scope["headers"])
+        key = (scope["method"], path)
+        route, start = self._hot.get(key), http.BATCHES.get(key)
+        native = route is not None or start is not None
+        address = scope["client"][0] if scope.get("client") else None
         try:
-            content = await _content(receive, http.limit(scope["path"]))
+            # Flask lets in, and counts, what it answers; here that is only kept from sending a body in vain.
+            owner = (
+                self._gate.admit(path, headers, address)
+                if native
+                else self._gate.glance(scope["method"], path, headers)
+            )
+            content = await _content(receive, http.limit(path))
         except Problem as problem:
-            await _send(send, http.refuse(problem))
-            return
-        route = self._hot.get(key)
-        if route is not None:
-            await _send(send, http.respond(self._service, route, _request(scope, content)))
-        elif batch is not None:
-            await _send(send, await _in_slices(http.respond_in_slices(batch(self._service, content))))
+            answer = http.refuse(problem)
         else:
-            await self._flask(_complete(scope, content), _once(content), send)
+            if not native:
+                await self._through_flask(scope, content, send)
+                return
+            spend = partial(self._gate.spend, owner, address)
+            if route is not None:
+                request = _request(scope, headers, content, address, owner, spend)
+                answer = http.respond(self._service, route, request)
+            else:
+                assert start is not None
+                answer = await _in_slices(http.respond_in_slices(start(self._service, content, owner, spend)))
+        await _send(send, answer, self._gate.cors(headers.get("origin")))
+        count_request(path if native else "other", answer.status, time.perf_counter() - started)
+
+    async def _through_flask(self, scope: Scope, content: bytes, send: Send) -> None:
+        """Flask has one thread for everybody: its answer is kept first, lest a peer that reads slowly hold that up."""
+        said: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            said.append(message)
+
+        await self._flask(_complete(scope, content), _once(content), keep)
+        for message in said:
+            await send(message)
 
     # -- Sockets
 
@@ -100,36 +151,47 @@ class Asgi:
         speech = self._sockets.get(scope["path"])
         if (await receive())["type"] != "websocket.connect":
             return
+        headers, address = _Headers(scope["headers"]), scope["client"][0] if scope.get("client") else None
+        try:
+            owner = self._gate.admit(scope["path"], headers, address)
+        except Problem:
+            speech = None
         if speech is None:
             await send({"type": "websocket.close", "code": 1008})  # before it is accepted: HTTP 403
             return
         subprotocol = "mcp" if "mcp" in scope.get("subprotocols", ()) else None
-        await send({"type": "websocket.accept", "subprotocol": subprotocol})
-        session, refusal = self._session(http.query(scope["query_string"]), speech)
-        if session is None:
+        try:
+            await send({"type": "websocket.accept", "subprotocol": subprotocol})
+            session, refusal = self._session(http.query(scope["query_string"]), speech, owner)
+            if session is not None:
+                talk = _counted(speech, session, scope["path"], partial(self._gate.spend, owner, address))
+                await self._hold(session, talk, receive, send)
+                return
             await send({"type": "websocket.send", "text": refusal})
             await send({"type": "websocket.close", "code": 1000})
-            return
-        peer = self._peers.join(send)
-        try:
-            await _converse(receive, peer, speech.talk(session))
         except OSError:
             pass  # the peer went while it was being answered
+
+    async def _hold(
+        self, session: Session, reply_to: Callable[[str], protocol.Reply], receive: Receive, send: Send
+    ) -> None:
+        try:
+            with self._peers.joined(send) as peer:
+                await _converse(receive, peer, reply_to)
         finally:
-            self._peers.leave(peer)
             self._sessions.detach(session)
 
-    def _session(self, query: Mapping[str, str], speech: Speech) -> tuple[Session | None, str]:
+    def _session(self, query: Mapping[str, str], speech: Speech, owner: str) -> tuple[Session | None, str]:
         """The session that a socket asks for; where it can't be had, the frame that says why."""
         session = None
         try:
             session_id = query.get("session_id")
-            session = self._sessions.attach(session_id) if session_id else self._sessions.open(socket=True)
+            session = (
+                self._sessions.attach(session_id, owner) if session_id else self._sessions.open(owner, socket=True)
+            )
             if query.get("episode_id"):
-                self._service.enter(Caller(session=session), query["episode_id"])
+                self._service.enter(Caller(session=session, owner=owner), query["episode_id"])
         except Exception as error:
-            if not isinstance(error, Full | Unknown | Problem):
-                logger.exception("a socket could not be given a session")
             if session is not None:
                 self._sessions.detach(session)
             made = session is not None or query.get("session_id")
@@ -137,10 +199,29 @@ class Asgi:
         return session, ""
 
 
+def _counted(speech: Speech, session: Session, path: str, spend: Callable[[], None]) -> Callable[[str], protocol.Reply]:
+    """Replies to frames, each of which counts as a request."""
+    talk = speech.talk(session)
+
+    def reply_to(text: str) -> protocol.Reply:
+        started = time.perf_counter()
+        try:
+            spend()
+        except Problem as problem:
+            return protocol.Reply(speech.refuse("EXECUTION_ERROR", problem))
+        reply = talk(text)
+        count_request(path, 200, time.perf_counter() - started, "websocket")
+        return reply
+
+    return reply_to
+
+
 async def _converse(receive: Receive, peer: Peer, reply_to: Callable[[str], protocol.Reply]) -> None:
     """Replies to each frame in turn, until the peer or the conversation ends."""
     now = asyncio.get_running_loop().time
     while (message := await receive())["type"] == "websocket.receive":
+        if peer.closing:
+            continue  # until its end comes
         peer.spoke = peer.heard = now()
         text = message.get("text")
         # What isn't UTF-8 in a binary frame stays recognisable: whoever reads the text refuses it.
@@ -203,11 +284,23 @@ def _complete(scope: Scope, content: bytes) -> Scope:
     return {**scope, "headers": headers, "query_string": query}
 
 
+def _origin_form(scope: Scope) -> Scope:
+    """A request may name a whole URL (RFC 9112, 3.2.2); what counts is its path."""
+    address, _, rest = scope["path"].partition("://")
+    _, slash, path = rest.partition("/")
+    return {**scope, "path": slash + path or "/"} if "/" not in address else scope
+
+
 class _Headers(Mapping[str, str]):
-    """The headers of a request, decoded when somebody looks; of a name that comes more than once, the last."""
+    """The headers of a request, decoded when somebody looks; several of one name are one list, as WSGI has it."""
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._raw = dict(raw)
+        pairs = tuple(raw)
+        self._raw = dict(pairs)
+        if len(self._raw) < len(pairs):
+            self._raw = {}
+            for name, value in pairs:
+                self._raw[name] = self._raw[name] + b"," + value if name in self._raw else value
 
     def __getitem__(self, name: str) -> str:
         return self._raw[name.encode("latin-1")].decode("latin-1")
@@ -219,19 +312,38 @@ class _Headers(Mapping[str, str]):
         return len(self._raw)
 
 
-def _request(scope: Scope, content: bytes) -> http.Request:
-    headers = _Headers(scope["headers"])
-    client = scope.get("client")
+def _request(
+    scope: Scope, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, spend: batch.Spend
+) -> http.Request:
     query, cookie = http.query(scope["query_string"]), http.cookie(headers.get("cookie"))
-    return http.Request(content, query, headers, cookie, client[0] if client else None)
+    return http.Request(content, query, headers, cookie, address, owner, spend)
 
 
-async def _send(send: Send, answer: http.Answer) -> None:
+async def _send(send: Send, answer: http.Answer, more: Headers) -> None:
     headers = [(b"content-type", answer.media_type.encode("ascii")), (b"content-length", b"%d" % len(answer.body))]
-    for name, value in answer.headers:
+    headers += _DRESS
+    for name, value in (*answer.headers, *more):
         headers.append((name.lower().encode("ascii"), value.encode("latin-1")))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
+
+
+_DRESS = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS]
+
+
+def count_request(route: str, status: int, seconds: float, protocol: str = "http") -> None:
+    """Note a request that was answered."""
+    COUNTED.add(REQUESTS, (protocol, route, str(status)))
+    COUNTED.observe(REQUEST_SECONDS, (protocol, route), seconds)
+
+
+async def _keep_up(upkeep: Upkeep) -> None:
+    while True:
+        await asyncio.sleep(1.0)
+        try:
+            upkeep.turn()
+        except Exception:
+            logger.exception("the upkeep failed")
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

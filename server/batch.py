@@ -5,60 +5,66 @@ An item that is wrong is answered with its problem document, and changes nothing
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from server import body
 from server.answers import encode
-from server.problems import Problem, server_mistake
+from server.failures import problem_of
+from server.problems import Problem
 from server.service import Caller, Encoded, Service
 
 SLICE = 64  # items that are taken at one go, while everybody else waits
 
 # The work on a batch, cut into slices: whatever else has to be done may be done between them. It returns the answer.
 Work = Generator[None, None, bytes]
-
-_NOBODY = Caller()
-
-logger = logging.getLogger("server")
+Spend = Callable[[int], None]  # counts so many requests more than the one that came; may raise Problem 429
 
 
-def reset(service: Service, raw: bytes) -> Work:
-    """Begin an episode for each item. Raises Problem 400, 413, 422 where there are no items to take."""
+def reset(service: Service, raw: bytes, owner: str = "", spend: Spend = lambda count: None) -> Work:
+    """Begin an episode for each item. Raises Problem 400, 413, 422, 429 where there are no items to take."""
 
-    def take(item: Any) -> Encoded:
+    caller = Caller(owner=owner)
+
+    def begin(item: Any) -> Encoded:
         if isinstance(item, dict) and item.get("episode_id") is None:
             # A batch has no cookie and no address to know an episode by.
             item = {**item, "episode_id": service.new_id()}
-        return service.reset_encoded(item, _NOBODY)[1]
+        return service.reset_encoded(item, caller)[1]
 
-    return _each(take, raw)
+    return _in_slices(lambda items: _each(begin, items), raw, spend)
 
 
-def step(service: Service, raw: bytes) -> Work:
-    """Take an action for each item. Raises Problem 400, 413, 422 where there are no items to take."""
+def step(service: Service, raw: bytes, owner: str = "", spend: Spend = lambda count: None) -> Work:
+    """Take an action for each item. Raises Problem 400, 413, 422, 429 where there are no items to take."""
 
-    def take(item: Any) -> Encoded:
+    caller = Caller(owner=owner)
+
+    def act(item: Any) -> Encoded:
         if type(item) is dict and item.get("episode_id") is None:
             detail = "an item of a batch has to name its episode"
             raise Problem(422, f"There is no episode_id: {detail}.", [{"pointer": "/episode_id", "detail": detail}])
-        return service.step_encoded(item, _NOBODY)
+        return service.step_encoded(item, caller)
 
-    return _each(take, raw)
+    def take(items: Sequence[Any]) -> Sequence[Encoded]:
+        try:
+            together = service.steps_encoded(items, caller)
+        except Exception as error:  # the store's: whether it took them isn't known, so they aren't tried again
+            return [_failed(error)] * len(items)
+        return _each(act, items) if together is None else together
+
+    return _in_slices(take, raw, spend)
 
 
-def _each(take: Callable[[Any], Encoded], raw: bytes) -> Work:
+def _in_slices(take: Callable[[Sequence[Any]], Sequence[Encoded]], raw: bytes, spend: Spend) -> Work:
     items = _items(raw)
+    spend(max(0, len(items) - 1))
     pieces = [b'{"items":[']
     for first in range(0, len(items), SLICE):
         if first:
             yield
-        for item in items[first : first + SLICE]:
-            try:
-                pieces += take(item)
-            except Exception as error:
-                pieces.append(_failed(error))
+        for answer in take(items[first : first + SLICE]):
+            pieces += answer
             pieces.append(b",")
     if items:
         pieces.pop()
@@ -66,11 +72,18 @@ def _each(take: Callable[[Any], Encoded], raw: bytes) -> Work:
     return b"".join(pieces)
 
 
-def _failed(error: Exception) -> bytes:
-    if not isinstance(error, Problem):
-        logger.error("an item of a batch failed", exc_info=error)
-        error = server_mistake()
-    return encode(error.document())
+def _each(take: Callable[[Any], Encoded], items: Sequence[Any]) -> list[Encoded]:
+    answers = []
+    for item in items:
+        try:
+            answers.append(take(item))
+        except Exception as error:
+            answers.append(_failed(error))
+    return answers
+
+
+def _failed(error: Exception) -> Encoded:
+    return (encode(problem_of(error, "an item of a batch failed").document()),)
 
 
 def _items(raw: bytes) -> list[Any]:

@@ -15,7 +15,7 @@ from server.problems import Problem, quoted
 
 
 class Catalogue:
-    """Packs by name and by digest. The default pack is the one named like the contract, else the first.
+    """Packs by name. The default pack is the one named like the contract, else the first.
 
     Raises ValueError where there is no pack, or two have one name.
     """
@@ -30,7 +30,6 @@ class Catalogue:
                 first = self.by_name[pack.name].place.file
                 raise ValueError(f"two packs are called '{pack.name}': {first} and {pack.place.file}")
             self.by_name[pack.name] = pack
-        self.by_digest = {pack.digest: pack for pack in packs}
         self.default = self.by_name.get(contract.name, packs[0])
 
     def pack(self, name: str | None) -> Pack:

@@ -1,22 +1,48 @@
-"""How gunicorn serves the packs. PORT (else the contract's) and WORKERS come from the environment."""
+"""How gunicorn serves the packs. PORT (else the contract's), EXTRA_PORTS and WORKERS come from the environment."""
 
-import asyncio
 import errno
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
+from functools import partial
 
 from engine.contract import load_contract
 from engine.diagnostics import PackError
+from server import logs
+from server.metrics import Shared
+from server.reload import Reloader, announce, take_over, withdraw
+from server.settings import settings_or_exit
+
+MOST_FILES = 65_536  # that are open at once: each socket and each connection is one
 
 
 def _number(name: str, default: int, least: int, most: int) -> int:
-    text = os.environ.get(name, "").strip() or str(default)
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        sys.exit(f"{name} must be a whole number from {least} to {most}, not '{text}'.")
+    return _whole(f"{name} must be", os.environ.get(name, "").strip() or str(default), least, most)
+
+
+def _numbers(name: str, least: int, most: int) -> list[int]:
+    """None, one or several, separated by spaces or commas."""
+    texts = os.environ.get(name, "").replace(",", " ").split()
+    return [_whole(f"Each of {name} must be", text, least, most) for text in texts]
+
+
+def _whole(what: str, text: str, least: int, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not least <= int(text[:9]) <= most:
+        sys.exit(f"{what} a whole number from {least} to {most}, not '{text[:80]}'.")
     return int(text)
+
+
+def _allow_open_files() -> None:
+    """Often a process may open 1,024 files unless it asks for more, and it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 try:
@@ -24,10 +50,14 @@ try:
 except PackError as error:
     sys.exit(str(error))
 
-bind = f"0.0.0.0:{_number('PORT', contract.port, 1, 65535)}"
-workers = _number("WORKERS", 1, 1, 64)
+configured = settings_or_exit()
+logs.set_up(configured.log, configured.log_level)
+_allow_open_files()
+ports = list(dict.fromkeys([_number("PORT", contract.port, 1, 65535), *_numbers("EXTRA_PORTS", 1, 65535)]))
+bind = [f"0.0.0.0:{port}" for port in ports]
+workers = configured.workers
 # Sockets and the hot routes run on one event loop; what Flask answers runs in a thread beside it.
-worker_class = "asgi"
+worker_class = "server.worker.Worker"
 # The packs are loaded once, before the fork: their findings are printed once, and nothing listens if they are bad.
 preload_app = True
 
@@ -37,7 +67,8 @@ graceful_timeout = 10
 limit_request_line = 8190
 websocket_max_message_size = 1024 * 1024  # up to here the sender is told that 64 KiB are enough, beyond it's cut off
 accesslog = None
-loglevel = "info"
+errorlog = None  # `server.logs` has seen to it
+loglevel = configured.log_level
 control_socket_disable = True
 # The workers' heartbeat is a file: on a disk that is slow, one would be taken for dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -50,32 +81,9 @@ def post_fork(server, worker):  # type: ignore[no-untyped-def]
     gc.set_threshold(20_000, 20, 50)
 
 
-def post_worker_init(worker):  # type: ignore[no-untyped-def]
-    """On SIGTERM say goodbye on the sockets, finish what was asked over HTTP, and don't wait for idle connections."""
-    if not hasattr(worker, "loop") or not hasattr(worker, "asgi"):
-        return  # another class of worker: it has no sockets
-
-    async def leave():  # type: ignore[no-untyped-def]
-        await worker.asgi.asgi.leave()
-        await asyncio.sleep(0.5)  # what was answered last may still be on its way
-        worker.handle_quit_signal()
-
-    def exit_soon():  # type: ignore[no-untyped-def]
-        worker.handle_exit_signal()
-        worker.leaving = worker.loop.create_task(leave())
-
-    worker.loop.add_signal_handler(signal.SIGTERM, exit_soon)
-
-
-def worker_int(worker):  # type: ignore[no-untyped-def]
-    """On SIGINT and SIGQUIT, say goodbye on the sockets."""
-    if hasattr(worker, "asgi"):
-        worker.hanging_up = worker.asgi.asgi.hang_up()
-
-
 def on_starting(server):  # type: ignore[no-untyped-def]
-    """Check what gunicorn would only log: that one worker is enough, and that the port is free."""
-    if server.cfg.workers > 1:
+    """Check what gunicorn would only log: that as many workers can be had, and that the port is free."""
+    if server.cfg.workers > 1 and configured.store == "memory:":
         asked = server.cfg.workers
         print(f"Episodes are kept in one worker's memory: one worker is started, not {asked}.", file=sys.stderr)
         server.cfg.set("workers", 1)
@@ -87,6 +95,60 @@ def on_starting(server):  # type: ignore[no-untyped-def]
             _check_free(*address[:2])
 
 
+def pre_fork(server, worker):  # type: ignore[no-untyped-def]
+    worker.counted = server.shared.claim()
+    worker.folder = server.shared.folder
+
+
+def post_worker_init(worker):  # type: ignore[no-untyped-def]
+    """Share counts with the other workers, and take over new packs when the first process has some."""
+    application = worker.app.wsgi()
+    if hasattr(application, "metrics"):
+        application.metrics.join(worker.counted)
+        on_signal = partial(take_over, application.service, worker.folder)
+        loop = getattr(worker, "loop", None)
+        if loop is not None:
+            loop.add_signal_handler(signal.SIGHUP, on_signal)
+        else:
+            signal.signal(signal.SIGHUP, lambda *_: on_signal())
+
+
+def child_exit(server, worker):  # type: ignore[no-untyped-def]
+    server.shared.release(worker.counted)
+
+
+def on_exit(server):  # type: ignore[no-untyped-def]
+    if hasattr(server, "shared"):
+        withdraw(ports[0])
+        server.shared.remove()
+
+
+def when_ready(server):  # type: ignore[no-untyped-def]
+    """Give up connections that nothing gets through any more; accepted ones take this from the listening ones.
+
+    And take SIGHUP for new packs: gunicorn would start new workers, and end every socket.
+    """
+    for listener in server.LISTENERS:
+        if listener.sock.family in (socket.AF_INET, socket.AF_INET6) and hasattr(socket, "TCP_USER_TIMEOUT"):
+            listener.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, server.cfg.timeout * 1000)
+    server.shared = Shared(server.cfg.worker_tmp_dir)
+    application = server.app.wsgi()
+    if hasattr(application, "service"):
+        reloader = Reloader(application.service, application.packs, server.shared.folder)
+        announce(server.address[0][1] if isinstance(server.address[0], tuple) else ports[0], server.shared.folder)
+        signal.signal(signal.SIGHUP, lambda *_: _reload(server, reloader))
+        if configured.watch:
+            signal.signal(signal.SIGALRM, lambda *_: _reload(server, reloader) if reloader.changed() else None)
+            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+
+
+def _reload(server, reloader):  # type: ignore[no-untyped-def]
+    if reloader.reload():
+        for pid in list(server.WORKERS):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGHUP)
+
+
 def _check_free(host: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -95,5 +157,6 @@ def _check_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                sys.exit(f"Port {port} is already taken: stop what listens there, or choose another (PORT=8000).")
+                name = "EXTRA_PORTS" if port in ports[1:] else "PORT"
+                sys.exit(f"Port {port} is already taken: stop what listens there, or choose another with {name}.")
             sys.exit(f"Can't listen on {host}:{port}: {error.strerror}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,27 +10,34 @@ from urllib.parse import parse_qsl, quote, unquote
 
 from server import batch, body, problems
 from server.answers import encode
+from server.failures import problem_of
+from server.gate import FRAMED, SECURITY_HEADERS, Headers, headers_for
 from server.openapi import COOKIE
-from server.problems import Problem, server_mistake
+from server.problems import Problem
 from server.service import Caller, Service
 
 JSON = "application/json"
 
-logger = logging.getLogger("server")
-
 
 class Request(NamedTuple):
-    """What a route may look at. Header names are in lower case; `cookie` is the value of COOKIE as it was sent."""
+    """What a route may look at. Header names are in lower case; `cookie` is the value of COOKIE as it was sent.
+
+    `owner` is the name of the token that it came with; `spend` counts more requests, and may raise Problem 429.
+    """
 
     body: bytes
     query: Mapping[str, str]
     headers: Mapping[str, str]
     cookie: str | None
     address: str | None
+    owner: str = ""
+    spend: batch.Spend = lambda count: None
 
     @property
     def caller(self) -> Caller:
-        return Caller(unquote(self.cookie) if self.cookie is not None else None, self.address)
+        # An address is nobody's own where there are tokens.
+        address = None if self.owner else self.address
+        return Caller(unquote(self.cookie) if self.cookie is not None else None, address, owner=self.owner)
 
     def json(self) -> Any:
         """Raises Problem 400 or 413."""
@@ -75,8 +82,10 @@ HOT: Mapping[tuple[str, str], Route] = {
     ("GET", "/health"): _health,
 }
 
+Batch = Callable[[Service, bytes, str, batch.Spend], batch.Work]  # with the owner of the token
+
 # Routes whose work can be put down between two slices, so that others don't have to wait for all of it.
-BATCHES: Mapping[tuple[str, str], Callable[[Service, bytes], batch.Work]] = {
+BATCHES: Mapping[tuple[str, str], Batch] = {
     ("POST", "/batch/reset"): batch.reset,
     ("POST", "/batch/step"): batch.step,
 }
@@ -98,8 +107,8 @@ def respond_in_slices(work: batch.Work) -> Generator[None, None, Answer]:
         return _failed(error)
 
 
-def _in_one_go(start: Callable[[Service, bytes], batch.Work], service: Service, request: Request) -> Answer:
-    work = start(service, request.body)
+def _in_one_go(start: Batch, service: Service, request: Request) -> Answer:
+    work = start(service, request.body, request.owner, request.spend)
     while True:
         try:
             next(work)
@@ -110,20 +119,22 @@ def _in_one_go(start: Callable[[Service, bytes], batch.Work], service: Service, 
 WHOLE: Mapping[tuple[str, str], Route] = {key: partial(_in_one_go, start) for key, start in BATCHES.items()}
 
 
+def dress(path: str) -> Headers:
+    """The headers of every answer to a path, unless it brings its own."""
+    return FRAMED if path == "/" else SECURITY_HEADERS
+
+
 def limit(path: str) -> int:
     """How many bytes the body of a request may have."""
     return body.MAX_BATCH if path.startswith("/batch/") else body.MAX_BODY
 
 
 def refuse(problem: Problem) -> Answer:
-    return Answer(problem.status, encode(problem.document()), problems.MEDIA_TYPE)
+    return Answer(problem.status, encode(problem.document()), problems.MEDIA_TYPE, headers_for(problem))
 
 
 def _failed(error: Exception) -> Answer:
-    if isinstance(error, Problem):
-        return refuse(error)
-    logger.error("a request failed", exc_info=error)
-    return refuse(server_mistake())
+    return refuse(problem_of(error, "a request failed"))
 
 
 def query(raw: bytes) -> dict[str, str]:
@@ -138,7 +149,7 @@ def query(raw: bytes) -> dict[str, str]:
 def cookie(header: str | None) -> str | None:
     """The value of COOKIE in a Cookie header; of several, the first."""
     if header is not None and COOKIE in header:
-        for pair in header.split(";"):
+        for pair in re.split("[;,]", header):
             name, _, value = pair.partition("=")
             if name.strip() == COOKIE:
                 return value.strip().strip('"')

@@ -6,7 +6,6 @@ metadata.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,9 @@ from typing import Any
 from engine.pack import Pack
 from server import body, http, openapi
 from server.answers import encode
+from server.failures import problem_of
 from server.mcp_tools import over, refusal, reset_name, reset_tool, result, unknown_argument
-from server.problems import Problem, server_mistake
+from server.problems import Problem
 from server.service import Caller, Service
 from server.sessions import Full, Session, Sessions, Unknown
 from server.tools import told, tools
@@ -23,12 +23,12 @@ from server.tools import told, tools
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BATCHED = "2025-03-26"  # the only version with batches, and what is taken for granted where nobody names one
 
+MAX_BATCH = 64  # messages, each of which may have a long answer
+
 SESSION_HEADER, VERSION_HEADER = "mcp-session-id", "mcp-protocol-version"
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR, SERVER_ERROR = -32603, -32000
-
-logger = logging.getLogger("server")
 
 
 class Fault(Exception):
@@ -45,12 +45,13 @@ class Sender:
     """Who sent a message. `session` is None where it has none (`initialize` gives it one); `socket`: a socket's own."""
 
     session: Session | None
+    owner: str
     socket: bool = False
     address: str | None = None
 
     @property
     def caller(self) -> Caller:
-        return Caller(address=self.address, session=self.session)
+        return Caller(address=self.address, session=self.session, owner=self.owner)
 
 
 class Mcp:
@@ -58,7 +59,7 @@ class Mcp:
 
     def __init__(self, service: Service, sessions: Sessions) -> None:
         self._service = service
-        self._sessions = sessions
+        self.sessions = sessions
         self._methods: Mapping[str, Callable[[Mapping[str, Any], Sender], dict[str, Any]]] = {
             "initialize": self._initialize,
             "ping": lambda params, sender: {},
@@ -81,14 +82,16 @@ class Mcp:
         except Fault as fault:
             return http.answer(_error(None, fault))
         named = request.headers.get(SESSION_HEADER)
-        sender = Sender(None, address=request.address)
+        sender = Sender(None, request.owner, address=request.address)
         # Whoever begins anew is not held to the session that it had.
         if named is not None and _method(message) != "initialize":
             try:
-                sender.session = self._sessions.find(named)
+                sender.session = self.sessions.find(named, request.owner)
             except Unknown as unknown:
                 # The one status besides 200: to a client of the protocol it says that it has to initialize again.
                 return http.answer(_error(_id(message), Fault(INVALID_PARAMS, str(unknown))))._replace(status=404)
+        if isinstance(message, list):
+            request.spend(max(0, len(message) - 1))
         before = sender.session
         reply = self._exchange(message, sender, request.headers.get(VERSION_HEADER))
         if reply is None:
@@ -104,23 +107,28 @@ class Mcp:
         if named is None:
             raise Problem(400, "The header Mcp-Session-Id has to say which session is to end.")
         try:
-            return http.answer(self._closed(named))
+            return http.answer(self._closed(named, request.owner))
         except Unknown as unknown:
             raise Problem(404, f"{unknown}.") from None
 
     def receive(self, text: str, session: Session) -> str | None:
         """The reply to a frame on the WebSocket /mcp; None where it needs none."""
         try:
-            reply = self._exchange(_decoded(text.encode("utf-8", "surrogateescape")), Sender(session, socket=True))
+            self.sessions.refresh(session)
+            reply = self._exchange(
+                _decoded(text.encode("utf-8", "surrogateescape")), Sender(session, session.owner, socket=True)
+            )
         except Fault as fault:
             reply = _error(None, fault)
         except Problem as problem:
             reply = _error(None, Fault(INVALID_REQUEST, problem.detail))
+        except Exception as error:
+            reply = _mistake(None, error)
         return None if reply is None else encode(reply).decode()
 
     def handle(self, data: Any, session: Session) -> dict[str, Any]:
         """The response to a message on /ws, where even a notification has to be answered."""
-        return self._reply(data, Sender(session, socket=True)) or _reply(None, {})
+        return self._reply(data, Sender(session, session.owner, socket=True)) or _reply(None, {})
 
     def as_action(self, data: Mapping[str, Any], session: Session) -> dict[str, Any] | None:
         """The answer to a step whose action is OpenEnv's `list_tools` or `call_tool`; None for any other action.
@@ -130,7 +138,7 @@ class Mcp:
         kind = data.get("type")
         if kind not in ("list_tools", "call_tool"):
             return None
-        caller = Caller(session=session)
+        caller = Caller(session=session, owner=session.owner)
         pack = self._pack(caller)
         if kind in pack.actions:
             return None
@@ -151,8 +159,8 @@ class Mcp:
         version = (sender.session.protocol if sender.session is not None else None) or version or BATCHED
         if version != BATCHED:
             return _error(None, Fault(INVALID_REQUEST, f"MCP {version} knows no batches: send one message at a time"))
-        if not message:
-            return _error(None, Fault(INVALID_REQUEST, "the batch is empty"))
+        if not 1 <= len(message) <= MAX_BATCH:
+            return _error(None, Fault(INVALID_REQUEST, f"a batch has 1 to {MAX_BATCH} messages, not {len(message)}"))
         replies = [self._reply(one, sender, batched=True) for one in message]
         return [reply for reply in replies if reply is not None] or None
 
@@ -173,17 +181,17 @@ class Mcp:
             return _reply(message.get("id"), method(params or {}, sender))
         except (Fault, Full, Unknown) as error:
             return _error(_id(message), _fault(error))
-        except Exception:
-            logger.exception("an MCP message failed")
-            return _error(_id(message), Fault(INTERNAL_ERROR, server_mistake().detail))
+        except Exception as error:
+            return _mistake(_id(message), error)
 
     # -- methods: params in, result out; they raise Fault, Full, Unknown
 
     def _initialize(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
         asked = _text(params, "protocolVersion")
         if sender.session is None:
-            sender.session = self._sessions.open()
+            sender.session = self.sessions.open(sender.owner)
         sender.session.protocol = asked if asked in VERSIONS else VERSIONS[-1]
+        self.sessions.keep(sender.session)
         catalogue = self._service.catalogue
         return {
             "protocolVersion": sender.session.protocol,
@@ -193,17 +201,17 @@ class Mcp:
         }
 
     def _create(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
-        session = sender.session if sender.session is not None and sender.socket else self._sessions.open()
+        session = sender.session if sender.session is not None and sender.socket else self.sessions.open(sender.owner)
         return {"session_id": session.id}
 
     def _close(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
         named = _text(params, "session_id")
         if sender.socket and sender.session is not None and named == sender.session.id:
             raise Fault(INVALID_REQUEST, "a socket's own session ends with the socket: close that")
-        return self._closed(named)
+        return self._closed(named, sender.owner)
 
-    def _closed(self, session_id: str) -> dict[str, Any]:
-        closed = self._sessions.close(session_id)
+    def _closed(self, session_id: str, owner: str) -> dict[str, Any]:
+        closed = self.sessions.close(session_id, owner)
         return {"session_id": session_id, "closed": closed} | ({} if closed else {"closing": True})
 
     def _list(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
@@ -223,28 +231,38 @@ class Mcp:
         arguments = params.get("arguments")
         if not isinstance(arguments, dict | None):
             raise Fault(INVALID_PARAMS, "arguments must be an object")
-        reset = _reset_name(self._pack(caller), caller)
-        if reset is not None and name == reset:
-            return self._reset(arguments or {}, caller, reset)
-        try:
-            return self._step({"action": {"name": name, "arguments": arguments or {}}}, caller)[1]
-        except Problem as problem:
-            return refusal(self._refusal(problem, caller, reset))
+        result = self._called(name, arguments or {}, caller)
+        if caller.session is not None:
+            self.sessions.keep(caller.session)
+        return result
 
     # -- playing
+
+    def _called(self, name: str, arguments: dict[str, Any], caller: Caller) -> dict[str, Any]:
+        """The result of a tool's call."""
+        reset = _reset_name(self._pack(caller), caller)
+        if reset is not None and name == reset:
+            return self._reset(arguments, caller, reset)
+        try:
+            return self._step({"action": {"name": name, "arguments": arguments}}, caller)[1]
+        except Problem as problem:
+            return refusal(self._refusal(problem, caller, reset))
 
     def _caller(self, params: Mapping[str, Any], sender: Sender) -> Caller:
         """The session that params name, else the message's own, else the address. Raises Fault, Unknown."""
         if params.get("session_id") is None:
             return sender.caller
-        return Caller(session=self._sessions.find(_text(params, "session_id")))
+        return Caller(session=self.sessions.find(_text(params, "session_id"), sender.owner), owner=sender.owner)
 
     def _pack(self, caller: Caller) -> Pack:
         """The pack of the caller's episode; before any, the default pack."""
         catalogue = self._service.catalogue
         playing = self._service.playing(caller)
-        record = self._service.record(playing) if playing is not None else None
-        return catalogue.by_digest.get(record.start.pack_digest, catalogue.default) if record else catalogue.default
+        record = self._service.record(playing, caller) if playing is not None else None
+        try:
+            return self._service.pack(record.start.pack_digest) if record else catalogue.default
+        except Problem:
+            return catalogue.default
 
     def _reset(self, arguments: dict[str, Any], caller: Caller, name: str) -> dict[str, Any]:
         catalogue = self._service.catalogue
@@ -255,7 +273,7 @@ class Mcp:
             began = self._service.reset(arguments, caller)
         except Problem as problem:
             return refusal(problem.detail)
-        pack = catalogue.by_digest[began["metadata"]["pack_digest"]]
+        pack = self._service.pack(began["metadata"]["pack_digest"])
         # `initialize` has told the default pack's instructions only.
         first = () if pack is catalogue.default else (pack.instructions.strip(),)
         return result(began["observation"], _reset_name(pack, caller), first=first)
@@ -268,7 +286,7 @@ class Mcp:
             asked = {**asked, "episode_id": began["metadata"]["episode_id"]}
             first = told(began["observation"])[:1]
         answered = self._service.step(asked, caller)
-        pack = self._service.catalogue.by_digest[answered["metadata"]["pack_digest"]]
+        pack = self._service.pack(answered["metadata"]["pack_digest"])
         mistake = answered["metadata"]["error"] is not None
         return answered, result(answered["observation"], _reset_name(pack, caller), first=first, mistake=mistake)
 
@@ -284,7 +302,7 @@ class Mcp:
         answered, result = self._step({**envelope, "action": {"name": name, "arguments": arguments or {}}}, caller)
         error: dict[str, str] | None = None
         if result["isError"]:
-            pack = self._service.catalogue.by_digest[answered["metadata"]["pack_digest"]]
+            pack = self._service.pack(answered["metadata"]["pack_digest"])
             kind = "invalid_args" if name in pack.actions else "tool_not_found"
             error = {"error_type": kind, "message": answered["metadata"]["error"]}
         return {**answered, "observation": {"tool_name": name, "result": result, "error": error}}
@@ -292,7 +310,7 @@ class Mcp:
     def _refusal(self, problem: Problem, caller: Caller, reset: str | None) -> str:
         """Why a step wasn't taken, in words that help who knows tools only."""
         playing = self._service.playing(caller)
-        record = self._service.record(playing) if playing is not None else None
+        record = self._service.record(playing, caller) if playing is not None else None
         if record is None:
             return f"The episode is no longer kept. {over(reset)}"
         return over(reset) if record.end_reason is not None else problem.detail
@@ -335,10 +353,12 @@ def _method(message: Any) -> Any:
     return message.get("method") if isinstance(message, dict) else None
 
 
-def _id(message: Any) -> str | int | None:
-    """A message's id, None where it has none that could be one."""
+def _id(message: Any) -> str | int | float | None:
+    """A message's id, None where it has none that could be one. JSON has one kind of number: 7.0 is an integer too."""
     named = message.get("id") if isinstance(message, dict) else None
-    return named if isinstance(named, str | int) and not isinstance(named, bool) else None
+    if isinstance(named, bool) or (isinstance(named, float) and not named.is_integer()):
+        return None
+    return named if isinstance(named, str | int | float) else None
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:
@@ -362,6 +382,11 @@ def _fault(error: Fault | Full | Unknown) -> Fault:
 
 def _reply(request_id: Any, result: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def _mistake(request_id: Any, error: Exception) -> dict[str, Any]:
+    """The answer where something failed that was not the client's doing."""
+    return _error(request_id, Fault(INTERNAL_ERROR, problem_of(error, "an MCP message failed").detail))
 
 
 def _error(request_id: Any, fault: Fault) -> dict[str, Any]:

@@ -6,6 +6,7 @@ those begin alike: they share their moments.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,8 +18,9 @@ from engine.pack import Pack
 from server.answers import case_part, encode, fate_part
 
 CASES = 1_024  # whose first moment is kept
-MOMENTS = 8_192  # some kilobytes each
+MOMENTS = 8_192  # that are kept as the next of another, some kilobytes each
 
+_Members = tuple[tuple[str, Any], ...]  # an action's, in the order in which they came
 
 _BY = {by: f',"addressed_by":"{by}",'.encode() for by in ("id", "session", "cookie", "address")}
 
@@ -26,24 +28,36 @@ _BY = {by: f',"addressed_by":"{by}",'.encode() for by in ("id", "session", "cook
 class Moment:
     """Immutable, as far as can be seen; `step` gives the next moment."""
 
-    __slots__ = ("_known", "_parts", "end_reason", "episode", "steps")
+    __slots__ = ("_next", "_parts", "action", "end_reason", "episode", "steps")
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
         self.steps = len(episode.steps)
+        self.action: Mapping[str, Any] = episode.steps[-1].action if episode.steps else {}  # that led here, canonical
         self.end_reason = episode.end_reason  # None while it goes on
-        self._known = action_space(episode.case.pack).known
+        self._next: dict[_Members, Moment] = {}
         self._parts: tuple[bytes, bytes] | None = None
 
     def step(self, action: Mapping[str, Any]) -> Moment:
         """Raises EpisodeOver where the episode is done."""
+        members = tuple(action.items())
         try:
-            key = frozenset(action.items())
-            known = key in self._known
+            after = self._next.get(members)
+            known = after is None and frozenset(members) in action_space(self.episode.case.pack).known
         except TypeError:  # a value that can't be looked up
-            known = False
-        # Anything else an agent says is worked out anew: there is no end to it.
-        return _after(self, key) if known else Moment(self.episode.step(action))
+            after, known = None, False
+        if after is None:
+            after = Moment(self.episode.step(action))
+            if known:  # anything else an agent says is worked out anew: there is no end to it
+                self._keep(members, after)
+        return after
+
+    def _keep(self, members: _Members, after: Moment) -> None:
+        self._next[members] = after
+        _kept.append((self, members))
+        if len(_kept) > MOMENTS:
+            before, oldest = _kept.popleft()
+            before._next.pop(oldest, None)
 
     def answer(self, episode_id: str, addressed_by: str) -> tuple[bytes, bytes, bytes, bytes]:
         """What `encode` makes of `server.answers.answer`, in pieces, most of which all episodes here share."""
@@ -60,12 +74,11 @@ class Moment:
         return encode(before)[:-1] + b',"metadata":{"episode_id":', after[1:] + b"}"
 
 
+# Where next moments are kept, the oldest first. Its methods are atomic, so threads need no lock here.
+_kept: deque[tuple[Moment, _Members]] = deque()
+
+
 @lru_cache(maxsize=CASES)
 def begin(pack: Pack, ticket_id: str, seed: int) -> Moment:
     """The first moment of a case."""
     return Moment(Episode.start(make_case(pack, ticket_id, seed)))
-
-
-@lru_cache(maxsize=MOMENTS)
-def _after(moment: Moment, action: frozenset[tuple[str, str]]) -> Moment:
-    return Moment(moment.episode.step(dict(action)))

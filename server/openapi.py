@@ -9,129 +9,133 @@ from engine.action import action_schema
 from engine.contract import Contract
 from engine.pack import REWARD_UNIT, Pack
 from engine.split import SPLITS
-from server import openapi_batch, openapi_mcp, openapi_tasks
-from server.body import ACTION_NAMES, MAX_ID, MAX_SEED
-from server.schemas import COUNT as _COUNT
-from server.schemas import FLAG as _FLAG
-from server.schemas import ID as _ID
-from server.schemas import OPTIONAL_TEXT as _OPTIONAL_TEXT
-from server.schemas import TEXT as _TEXT
-from server.schemas import Schema
-from server.schemas import body as _body
-from server.schemas import object_of as _object
-from server.schemas import operation as _operation
-from server.schemas import parameter as _parameter
-from server.schemas import ref as _ref
+from server import openapi_batch, openapi_catalogue, openapi_gate, openapi_mcp, openapi_tasks
+from server.body import ACTION_NAMES, MAX_ID
+from server.openapi_catalogue import PACK
+from server.openapi_examples import EPISODE, SEED, Examples, examples
+from server.schemas import (
+    COUNT,
+    FLAG,
+    ID,
+    OPTIONAL_SEED,
+    OPTIONAL_TEXT,
+    SECONDS,
+    SHARED,
+    TEXT,
+    Schema,
+    answered,
+    array_of,
+    body,
+    header,
+    object_of,
+    operation,
+    parameter,
+    ref,
+    refused,
+)
 
 COOKIE = "deskproof_episode"
 
+_TAG: Schema = {
+    "name": "Episodes",
+    "description": "An episode is one ticket, played. It is named by `episode_id`, else by the cookie that `/reset` "
+    "sets, else, where the server has no tokens, it is the one last reset from the same address without either. A "
+    "request with a `request_id` can be repeated: the same `episode_id` and `request_id` get the first answer again, and "
+    "nothing changes.",
+}
+_SOCKETS: Schema = {
+    "name": "WebSockets",
+    "description": "OpenAPI has no word for sockets, so here they are in plain ones.\n\n"
+    '`/ws` speaks OpenEnv\'s protocol: text frames of JSON, such as `{"type": "reset", "data": {...}}`, with the types '
+    "`reset`, `step`, `state`, `mcp` and `close`, each with one reply, in order. `/ws?episode_id=E` goes on with an "
+    "episode, and `/ws?session_id=S` with a session that was made over MCP. The page `docs/websocket.md` of the "
+    "project says more.\n\n"
+    "`/mcp` as a WebSocket takes one JSON-RPC message a frame, and answers each that needs it. The page `docs/mcp.md` "
+    "says more.",
+}
+
+_PROSE = f"""\
+Begin an episode with `POST /reset`, act with `POST /step` until it is `done`, and look where it stands with `GET \
+/state`. JSON in UTF-8 goes both ways; the content type of a request is not looked at.
+
+**Mistakes.** A client's mistake changes nothing. Its answer is a problem document (RFC 9457): `detail` says what is \
+wrong and what to do about it, `errors` lists the places. An agent's mistake, such as an unknown action, is no error \
+but a wasted step.
+
+**What isn't listed.** A path that there isn't is a 404. A method that a path doesn't take is a 405, and `Allow` says \
+which it takes. `HEAD` is answered wherever `GET` is, without the body, and `OPTIONS` everywhere, by a 204 with \
+`Allow`. What isn't HTTP, or has too long a request line or header, never gets to a route: it is a 400, 414 or 431.
+
+{openapi_gate.PROSE}
+
+Deskproof's `docs/http-api.md` says what a schema can't."""
+
 _END_REASON: Schema = {
     "type": ["string", "null"],
-    "enum": ["resolved", "max_steps", "superseded", "closed", None],
+    "enum": ["resolved", "max_steps", "superseded", "closed", "expired", None],
     "description": "Why the episode is over; superseded: a later reset took its place at its address; closed: its ORS "
-    "session was deleted",
+    "session was deleted; expired: nobody stepped it for too long",
 }
-_PACK: Schema = {"pack": _TEXT, "pack_version": _TEXT, "pack_digest": _TEXT}
 
-
-STATE = _object(
+STATE = object_of(
     {
-        "episode_id": _TEXT,
-        "step_count": _COUNT | {"description": "Steps since the reset"},
-        **_PACK,
-        "task_id": _TEXT,
-        "ticket_id": _TEXT,
-        "seed": _COUNT,
-        "remaining_steps": _COUNT,
+        "episode_id": TEXT,
+        "step_count": COUNT | {"description": "Steps since the reset"},
+        **PACK,
+        "task_id": TEXT,
+        "ticket_id": TEXT,
+        "seed": COUNT,
+        "remaining_steps": COUNT,
         "status": {"type": "string", "enum": ["open", "resolved"]},
-        "done": _FLAG,
-        "terminated": _FLAG,
-        "truncated": _FLAG,
+        "done": FLAG,
+        "terminated": FLAG,
+        "truncated": FLAG,
         "end_reason": _END_REASON,
     }
 )
 
-_METADATA = _object(
+_METADATA = object_of(
     {
-        "episode_id": _TEXT,
+        "episode_id": TEXT,
         "addressed_by": {"type": "string", "enum": ["id", "session", "cookie", "address"]},
-        **_PACK,
-        "task_id": _TEXT,
-        "seed": _COUNT,
-        "outcome": _OPTIONAL_TEXT | {"description": "The name of the rule that fired; null after a reset"},
-        "terminated": _FLAG | {"description": "The ticket is resolved"},
-        "truncated": _FLAG | {"description": "The steps are used up"},
+        **PACK,
+        "task_id": TEXT,
+        "seed": COUNT,
+        "outcome": OPTIONAL_TEXT | {"description": "The name of the rule that fired; null after a reset"},
+        "terminated": FLAG | {"description": "The ticket is resolved"},
+        "truncated": FLAG | {"description": "The steps are used up"},
         "end_reason": _END_REASON,
-        "error": _OPTIONAL_TEXT | {"description": "What was wrong with the agent's action"},
+        "error": OPTIONAL_TEXT | {"description": "What was wrong with the agent's action"},
         "score": {"type": "number", "minimum": 0, "maximum": 1, "description": "The task's grade, once done"},
         "optimal_steps": {"type": ["integer", "null"], "description": "The fewest steps to the best return, once done"},
     },
     optional=("score", "optimal_steps"),
 )
 
-_PROBLEM = _object(
+_PLACE = object_of({"pointer": TEXT | {"description": "A JSON Pointer into the body"}, "detail": TEXT})
+_PROBLEM = object_of(
     {
-        "type": _TEXT,
-        "title": _TEXT,
+        "type": TEXT,
+        "title": TEXT,
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "detail": _TEXT | {"description": "A sentence that names the mistake and the remedy"},
-        "errors": {
-            "type": "array",
-            "items": _object({"pointer": _TEXT | {"description": "A JSON Pointer into the body"}, "detail": _TEXT}),
-        },
-        "episode_id": _TEXT | {"description": "With 409"},
-        "step_count": _COUNT | {"description": "With 409: where the episode is now"},
+        "detail": TEXT | {"description": "A sentence that names the mistake and the remedy"},
+        "errors": array_of(_PLACE),
+        "episode_id": TEXT | {"description": "With 409"},
+        "step_count": COUNT | {"description": "With 409: where the episode is now"},
+        "retry_after": SECONDS | {"description": "With 429 and 503: in how many seconds to try again"},
     },
-    optional=("episode_id", "step_count"),
+    optional=("episode_id", "step_count", "retry_after"),
 )
 
-_SUMMARY: Schema = {
-    "name": _TEXT,
-    "version": _TEXT,
-    "digest": _TEXT,
-    "language": _TEXT,
-    "description": _TEXT,
-    "max_steps": _COUNT,
-    "tickets": _COUNT | {"description": "How many"},
-}
 
-_TASKS = _object(
-    {
-        **_PACK,
-        "instructions": _TEXT | {"description": "Tells an agent how to work"},
-        "tasks": {
-            "type": "array",
-            "items": _object(
-                {
-                    "id": _TEXT,
-                    "description": _TEXT,
-                    "difficulty": _TEXT,
-                    "max_steps": _COUNT,
-                    "tickets": {"type": "array", "items": _TEXT, "description": "Ids, for ticket_id of /reset"},
-                }
-            ),
-        },
+def index(document: Schema) -> dict[str, Any]:
+    """What GET / shows of the OpenAPI document."""
+    routes = {
+        path: "; ".join(f"{method.upper()}: {operation['summary']}" for method, operation in operations.items())
+        for path, operations in document["paths"].items()
     }
-)
-
-_ROUTES: Mapping[str, str] = {
-    "/": "GET: this list",
-    "/reset": "POST: begin an episode",
-    "/step": "POST: take an action in it",
-    "/state": "GET: where it stands",
-    "/health": "GET: whether the server answers",
-    "/metadata": "GET: what the environment is, and how an agent is told to work",
-    "/schema": "GET: the JSON Schemas of actions, observations, states and resets; ?pack=NAME",
-    "/tasks": "GET: a pack's tasks and tickets; ?pack=NAME",
-    "/packs": "GET: the packs that are served",
-    "/openapi.json": "GET: the whole interface, described for machines",
-}
-
-
-def index(contract: Contract) -> dict[str, Any]:
-    """What GET / shows."""
-    routes = {**_ROUTES, **openapi_batch.ROUTES, **openapi_mcp.ROUTES, **openapi_tasks.ROUTES}
-    return {"name": contract.name, "description": contract.description, "routes": routes}
+    about = document["info"]
+    return {"name": about["title"], "description": about["summary"], "routes": routes}
 
 
 def reward_schema(minimum: int, maximum: int) -> Schema:
@@ -147,7 +151,7 @@ def observation_schema(contract: Contract) -> Schema:
 
 def with_reward(observation: Schema, reward: Schema) -> Schema:
     """What an observation is once a client has merged the reward and `done` into it."""
-    return {**observation, "properties": {**observation["properties"], "reward": reward, "done": _FLAG}}
+    return {**observation, "properties": {**observation["properties"], "reward": reward, "done": FLAG}}
 
 
 def reset_schema(packs: tuple[str, ...], tasks: tuple[str, ...] | None) -> Schema:
@@ -156,23 +160,19 @@ def reset_schema(packs: tuple[str, ...], tasks: tuple[str, ...] | None) -> Schem
     return {
         "type": "object",
         "properties": {
-            "seed": {
-                "type": ["integer", "null"],
-                "minimum": 0,
-                "maximum": MAX_SEED,
-                "description": "Decides the ticket (where none is named), its message and its values; else drawn",
-            },
-            "task_id": _OPTIONAL_TEXT | names | {"description": "The seed picks one of this task's tickets"},
-            "ticket_id": _OPTIONAL_TEXT | {"description": "This ticket; GET /tasks lists them"},
-            "pack": _OPTIONAL_TEXT | {"enum": [*packs, None], "description": "Else the default pack"},
-            "split": _OPTIONAL_TEXT | {"enum": [*SPLITS, None], "description": "The seed picks one of its tickets"},
+            "seed": OPTIONAL_SEED
+            | {"description": "Decides the ticket (where none is named), its message and its values; else drawn"},
+            "task_id": OPTIONAL_TEXT | names | {"description": "The seed picks one of this task's tickets"},
+            "ticket_id": OPTIONAL_TEXT | {"description": "This ticket; GET /tasks lists them"},
+            "pack": OPTIONAL_TEXT | {"enum": [*packs, None], "description": "Else the default pack"},
+            "split": OPTIONAL_TEXT | {"enum": [*SPLITS, None], "description": "The seed picks one of its tickets"},
             "index": {
                 "type": ["integer", "null"],
                 "minimum": 0,
                 "description": "The ticket at this place of the split, else of the pack",
             },
-            "episode_id": _ID | {"description": "The client's own name for the episode; else one is made"},
-            "request_id": _ID | {"description": "A repeat with the same episode_id gets the first answer"},
+            "episode_id": ID | {"description": "The client's own name for the episode; else one is made"},
+            "request_id": ID | {"description": "A repeat with the same episode_id gets the first answer"},
         },
     }
 
@@ -181,92 +181,135 @@ _STEP_BODY: Schema = {
     "type": "object",
     "description": "An action, in an envelope or alone. An action that isn't valid is a wasted step, not an error.",
     "properties": {
-        "action": {"anyOf": [_ref("Action"), {"type": "object"}]},
-        "episode_id": _ID | {"description": "Else the cookie's episode, else the address's"},
-        "request_id": _ID | {"description": "A repeat in the same episode gets the first answer and changes nothing"},
+        "action": {"anyOf": [ref("Action"), {"type": "object"}]},
+        "episode_id": ID | {"description": "Else the cookie's episode, else the address's"},
+        "request_id": ID | {"description": "A repeat in the same episode gets the first answer and changes nothing"},
         "timeout_s": {"description": "Accepted, and ignored: a step takes no time"},
     },
     "anyOf": [{"required": ["action"]}, *({"required": [name]} for name in ACTION_NAMES)],
 }
 
-_COOKIE_PARAMETER: Schema = {
-    "name": COOKIE,
-    "in": "cookie",
-    "required": False,
-    "schema": _TEXT,
-    "description": "Set by /reset; names the episode where the request doesn't",
-}
-
-
-def _name(path: str) -> str:
-    return path[1:].removesuffix(".json") or "index"
-
 
 def document(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[str, Any]:
     """The OpenAPI document. Its Action is the default pack's; GET /schema?pack=NAME has every other's."""
+    shown = examples(default)
     return {
         "openapi": "3.1.0",
-        "info": {"title": contract.name, "description": contract.description, "version": contract.version},
+        "info": {
+            "title": contract.name,
+            "summary": contract.description,
+            "description": _PROSE,
+            "version": contract.version,
+        },
+        "tags": [
+            _TAG,
+            openapi_batch.TAG,
+            openapi_catalogue.TAG,
+            openapi_mcp.TAG,
+            _SOCKETS,
+            openapi_tasks.TASK_API,
+            openapi_tasks.ORS,
+            openapi_catalogue.PROBES,
+        ],
+        "security": openapi_gate.SECURITY,
         "paths": {
-            **_posts(),
-            **{path: {"get": operation} for path, operation in _gets(packs).items()},
-            **openapi_batch.paths(),
-            **openapi_mcp.paths(),
-            **openapi_tasks.paths(packs),
+            **_episodes(shown),
+            **openapi_batch.paths(shown),
+            **openapi_catalogue.paths(packs, shown),
+            **openapi_mcp.paths(shown),
+            **openapi_tasks.paths(packs, shown),
         },
         "components": {
             "schemas": {
                 **_schemas(contract, default, packs),
                 **openapi_batch.SCHEMAS,
+                **openapi_catalogue.SCHEMAS,
                 **openapi_mcp.SCHEMAS,
                 **openapi_tasks.SCHEMAS,
-            }
+            },
+            "responses": {one.name: refused(one.meaning, one.headers) for one in SHARED.values()},
+            "securitySchemes": dict(openapi_gate.SCHEMES),
         },
     }
 
 
-def _posts() -> dict[str, Schema]:
-    errors = ("400", "404", "409", "413", "422")
-    shared: Schema = {"answer": _ref("Answer"), "errors": errors, "parameters": [_COOKIE_PARAMETER]}
-    reset = _operation("reset", _ROUTES["/reset"], **shared, requestBody=_body(_ref("ResetBody"), required=False))
-    reset["responses"]["200"]["headers"] = {"Set-Cookie": {"schema": _TEXT, "description": f"{COOKIE}, HttpOnly"}}
-    step = _operation("step", _ROUTES["/step"], **shared, requestBody=_body(_ref("StepBody"), required=True))
-    return {"/reset": {"post": reset}, "/step": {"post": step}}
+_COOKIE_PARAMETER = parameter(
+    COOKIE, TEXT, "Set by /reset; names the episode where the request doesn't", place="cookie"
+)
+
+_GONE = "The version of the pack that the episode began with is neither served nor kept"
 
 
-def _gets(packs: tuple[str, ...]) -> dict[str, Schema]:
-    pack = _parameter("pack", {"type": "string", "enum": list(packs)}, "Else the default pack")
-    named = _parameter("episode_id", {"type": "string", "minLength": 1, "maxLength": MAX_ID}, "Which episode")
-    answers: dict[str, tuple[Schema, tuple[str, ...], list[Schema]]] = {
-        "/state": (_ref("State"), ("404", "422"), [named, _COOKIE_PARAMETER]),
-        "/health": (_object({"status": {"const": "healthy"}}), (), []),
-        "/metadata": (_ref("Metadata"), (), []),
-        "/schema": (_ref("Schemas"), ("404",), [pack]),
-        "/tasks": (_ref("Tasks"), ("404",), [pack]),
-        "/packs": (_ref("Packs"), (), []),
-        "/openapi.json": ({"type": "object"}, (), []),
-        "/": (_ref("Index"), (), []),
+def _episodes(shown: Examples) -> dict[str, Schema]:
+    named: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
+    episode_id = parameter("episode_id", named, "Else the cookie's episode, else the address's", example=EPISODE)
+    # The cookie carries the id as it was percent-encoded; ids that the server makes need no encoding.
+    going_on = {"operationId": "step", "parameters": {COOKIE: "$response.body#/metadata/episode_id"}}
+    looking = {"operationId": "state", "parameters": {"episode_id": "$response.body#/metadata/episode_id"}}
+    answer: Schema = {"schema": ref("Answer"), "links": {"step": going_on, "state": looking}}
+    cookie = {"Set-Cookie": header(f"`{COOKIE}`: the episode's id, percent-encoded")}
+    started = {"episode_id": EPISODE, "seed": SEED}
+    resets = {
+        "A ticket of a task, picked by the seed": {**started, "task_id": shown.task_id},
+        "This very ticket": {**started, "ticket_id": shown.ticket_id},
+        "The first ticket of a split": {**started, "split": shown.split, "index": 0},
     }
-    return {
-        path: _operation(
-            path[1:].removesuffix(".json") or "index", _ROUTES[path], answer, errors, parameters=parameters
-        )
-        for path, (answer, errors, parameters) in answers.items()
-    }
+    steps = {"An action": {"episode_id": EPISODE, "action": shown.action}, "An action alone": shown.action}
+    reset = operation(
+        "reset",
+        _TAG["name"],
+        "Begin an episode",
+        answered("The first observation; the reward is null", **answer, headers=cookie),
+        {
+            "400": "The body is not JSON",
+            "404": "There is no such pack, ticket or task",
+            "409": f"A repeat of an earlier request. {_GONE}",
+            "422": "The body is not what this route takes, or it contradicts itself",
+        },
+        stored=True,
+        description="An id that exists begins its next attempt; the one before is kept. All members may be left out.",
+        parameters=[_COOKIE_PARAMETER],
+        requestBody=body(ref("ResetBody"), resets, required=False),
+    )
+    step = operation(
+        "step",
+        _TAG["name"],
+        "Take an action in an episode",
+        answered("What came of it: the observation, and the step's reward", **answer),
+        {
+            "400": "The body is not JSON",
+            "404": "There is no such episode",
+            "409": "The episode is over, or another step of it came first: `step_count` says where it is. Or the "
+            "version of the pack that it began with is neither served nor kept",
+            "422": "The body holds no action",
+        },
+        stored=True,
+        description="What the actions do, and which are valid for a pack, `GET /schema` and `GET /metadata` say.",
+        parameters=[_COOKIE_PARAMETER],
+        requestBody=body(ref("StepBody"), steps),
+    )
+    state = operation(
+        "state",
+        _TAG["name"],
+        "Where an episode stands",
+        answered("Where it stands, without the observation", ref("State")),
+        {"404": "There is no such episode", "409": _GONE, "422": "The episode_id is empty, or too long"},
+        stored=True,
+        parameters=[episode_id, _COOKIE_PARAMETER],
+    )
+    return {"/reset": {"post": reset}, "/step": {"post": step}, "/state": {"get": state}}
 
 
-def _schemas(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[str, Schema]:
+def _schemas(contract: Contract, default: Pack, packs: tuple[str, ...]) -> Mapping[str, Schema]:
     reward = reward_schema(contract.reward_minimum, contract.reward_maximum)
-    schema = {"type": "object", "description": "A JSON Schema"}
-    summary = _object(_SUMMARY)
     return {
         "Action": action_schema(default),
         "Observation": observation_schema(contract),
-        "Answer": _object(
+        "Answer": object_of(
             {
-                "observation": _ref("Observation"),
+                "observation": ref("Observation"),
                 "reward": reward | {"type": ["number", "null"], "description": "Null after a reset"},
-                "done": _FLAG,
+                "done": FLAG,
                 "metadata": _METADATA,
             }
         ),
@@ -274,18 +317,4 @@ def _schemas(contract: Contract, default: Pack, packs: tuple[str, ...]) -> dict[
         "ResetBody": reset_schema(packs, None) | {"type": ["object", "null"]},
         "StepBody": _STEP_BODY,
         "Problem": _PROBLEM,
-        "Schemas": _object(dict.fromkeys(("action", "observation", "state", "reset_observation", "reset"), schema)),
-        "Packs": _object({"default": _TEXT, "packs": {"type": "array", "items": summary}}),
-        "Tasks": _TASKS,
-        "Metadata": _object(
-            {
-                "name": _TEXT,
-                "description": _TEXT,
-                "version": _TEXT,
-                "tags": {"type": "array", "items": _TEXT},
-                "default_pack": _TEXT,
-                "packs": {"type": "array", "items": _object(_SUMMARY | {"instructions": _TEXT})},
-            }
-        ),
-        "Index": _object({"name": _TEXT, "description": _TEXT, "routes": {"type": "object"}}),
     }

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from server.body import MAX_BATCH, MAX_ITEMS
-from server.schemas import ERRORS, Schema, body, object_of, operation, ref
+from server.openapi_examples import EPISODE, SEED, Examples
+from server.schemas import Schema, answered, array_of, body, object_of, operation, ref
 
-ROUTES: Mapping[str, str] = {
-    "/batch/reset": "POST: begin many episodes",
-    "/batch/step": "POST: take an action in each of many",
+TAG: Schema = {
+    "name": "Batches",
+    "description": "Many episodes in one request. Each item is answered in its place, and one that is wrong doesn't "
+    "keep the others from being taken.",
 }
 
 _ERRORS: Mapping[str, str] = {
-    **ERRORS,
+    "400": "The body is not JSON",
     "413": f"The body is larger than {MAX_BATCH} bytes",
-    "422": f'The body is not {{"items": [...]}}, or has more than {MAX_ITEMS} items',
+    "422": f'The body is not `{{"items": [...]}}`, or has more than {MAX_ITEMS} items',
 }
 
 
@@ -30,29 +32,29 @@ SCHEMAS: Mapping[str, Schema] = {
     "StepBatch": _items("StepBody", "What POST /step takes, with an episode_id"),
     "Answers": object_of(
         {
-            "items": {
-                "type": "array",
-                "items": {"anyOf": [ref("Answer"), ref("Problem")]},
+            "items": array_of({"anyOf": [ref("Answer"), ref("Problem")]})
+            | {
                 "description": "In the order of the request's items; of one that was refused, the problem, "
-                "whose status is that of an answer of its own",
+                "whose status is that of an answer of its own"
             }
         }
     ),
 }
 
 
-def paths() -> dict[str, Schema]:
+def paths(examples: Examples) -> dict[str, Schema]:
     """The paths, with what their methods do."""
+    names = [f"{EPISODE}-{number}" for number in (1, 2)]
+    resets = [{"episode_id": name, "task_id": examples.task_id, "seed": SEED} for name in names]
+    steps = [{"episode_id": name, "action": examples.action} for name in names]
     return {
-        path: {
-            "post": operation(
-                path[1:].replace("/", "_"),
-                ROUTES[path],
-                ref("Answers"),
-                ("400", "413", "422"),
-                meanings=_ERRORS,
-                requestBody=body(ref(schema), required=True),
-            )
-        }
-        for path, schema in (("/batch/reset", "ResetBatch"), ("/batch/step", "StepBatch"))
+        "/batch/reset": {"post": _post("batch_reset", "Begin many episodes", "ResetBatch", resets)},
+        "/batch/step": {"post": _post("batch_step", "Take an action in each of many episodes", "StepBatch", steps)},
     }
+
+
+def _post(name: str, summary: str, schema: str, items: list[Schema]) -> Schema:
+    taken = body(ref(schema), {"Two at once": {"items": items}})
+    return operation(
+        name, TAG["name"], summary, answered("An answer to each", ref("Answers")), _ERRORS, requestBody=taken
+    )

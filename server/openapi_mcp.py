@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from server.schemas import FLAG, TEXT, Schema, array_of, object_of, operation, parameter, ref
+from server.openapi_examples import Examples
+from server.schemas import (
+    FLAG,
+    TEXT,
+    Schema,
+    answered,
+    array_of,
+    body,
+    header,
+    object_of,
+    operation,
+    parameter,
+    ref,
+)
 
-ROUTES: Mapping[str, str] = {
-    "/mcp": "POST: the actions as tools, in the Model Context Protocol; DELETE: end its session; WebSocket too",
+TAG: Schema = {
+    "name": "MCP",
+    "description": "The actions of a pack as tools of the Model Context Protocol. An agent that plays this way sees no "
+    "reward, outcome or score. The protocol is spoken on the WebSocket `/mcp` as well: each frame is one message. "
+    "There is no stream of events, so `GET /mcp` is a 405. The page `docs/mcp.md` of the project says more.",
 }
 
 SCHEMAS: Mapping[str, Schema] = {
@@ -30,34 +46,52 @@ SCHEMAS: Mapping[str, Schema] = {
     ),
 }
 
-_SESSION = parameter("Mcp-Session-Id", TEXT, "The session that `initialize` gave", "header")
-_VERSION = parameter("MCP-Protocol-Version", TEXT, "Where there is no session: which version is spoken", "header")
+_SESSION = "Mcp-Session-Id"
 
 
-def paths() -> dict[str, Schema]:
+def paths(examples: Examples) -> dict[str, Schema]:
     """The paths, with what their methods do."""
-    return {"/mcp": {"post": _post(), "delete": _delete()}}
+    return {"/mcp": {"post": _post(examples), "delete": _delete()}}
 
 
-def _post() -> Schema:
+def _message(method: str, **params: object) -> Schema:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, **({"params": params} if params else {})}
+
+
+def _post(examples: Examples) -> Schema:
     # Whatever stands in the body is answered in JSON-RPC's own terms, so any body is as good as any other here.
     taken: Schema = {"description": "A JSON-RPC 2.0 message, or a batch of them where the version has batches"}
+    client = {"name": "curl", "version": "1"}
+    messages = {
+        "Begin a session": _message("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client),
+        "List the tools": _message("tools/list"),
+        "Call one, which is a step": _message("tools/call", name=examples.tool, arguments=examples.arguments),
+    }
+    reply = answered(
+        "JSON-RPC's answer, also where it is an error",
+        {"anyOf": [ref("RpcReply"), array_of(ref("RpcReply"))]},
+        headers={_SESSION: header("The session; with the answer to `initialize`", required=False)},
+    )
     post = operation(
         "mcp",
-        "Speak MCP: JSON-RPC messages in and out",
-        {"anyOf": [ref("RpcReply"), array_of(ref("RpcReply"))]},
-        ("413",),
-        parameters=[_SESSION, _VERSION],
-        requestBody={"required": False, "content": {"application/json": {"schema": taken}}},
+        TAG["name"],
+        "Speak the Model Context Protocol: JSON-RPC messages in and out",
+        reply,
+        stored=True,
+        description="Without a session the message is about the episode last reset from the same address, where the "
+        "server has no tokens.",
+        parameters=[
+            parameter(_SESSION, TEXT, "The session that `initialize` gave", "header"),
+            parameter("MCP-Protocol-Version", TEXT, "Where there is no session: which version is spoken", "header"),
+        ],
+        requestBody=body(taken, messages, required=False),
     )
-    answers = post["responses"]
-    answers["200"]["headers"] = {"Mcp-Session-Id": {"schema": TEXT, "description": "With the answer to `initialize`"}}
-    answers["202"] = {"description": "Taken; there is nothing to answer"}
-    answers["404"] = {
-        "description": "The header names no session: initialize again",
-        "content": {"application/json": {"schema": ref("RpcReply")}},
+    more: Schema = {
+        "202": {"description": "Taken; there is nothing to answer, and no body"},
+        "404": answered("The header names no session: initialize again", ref("RpcReply")),
     }
-    return post
+    responses = {**post["responses"], **more}
+    return {**post, "responses": {code: responses[code] for code in sorted(responses)}}
 
 
 def _delete() -> Schema:
@@ -65,7 +99,15 @@ def _delete() -> Schema:
         {"session_id": TEXT, "closed": FLAG, "closing": {"const": True, "description": "Once its socket is closed"}},
         optional=("closing",),
     )
-    delete = operation("mcp_end", "End an MCP session", closed, ("400", "404"), parameters=[_SESSION])
-    delete["responses"]["400"] = {**delete["responses"]["400"], "description": "No header names a session"}
-    delete["responses"]["404"] = {**delete["responses"]["404"], "description": "There is no such session"}
-    return delete
+    errors = {"400": "No header names a session", "404": "There is no such session"}
+    named = parameter(_SESSION, TEXT, "The session that `initialize` gave", "header", required=True)
+    return operation(
+        "mcp_end",
+        TAG["name"],
+        "End an MCP session",
+        answered("It has ended", closed),
+        errors,
+        stored=True,
+        description=f"Which one is in the header `{_SESSION}` of the answer to `initialize`; `curl -i` shows it.",
+        parameters=[named],
+    )

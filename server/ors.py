@@ -41,6 +41,11 @@ def _session_id(request: Request) -> str:
     return name
 
 
+def _player(request: Request) -> Caller:
+    """A session is named in every request: no cookie or address counts."""
+    return Caller(owner=request.owner)
+
+
 def _silence(service: Service, record: Record) -> float:
     """Seconds since the last sign of life."""
     return service.clock() - max(record.changed, record.touched or 0.0)
@@ -53,7 +58,7 @@ def _expired(service: Service, record: Record) -> bool:
 def _session(service: Service, request: Request) -> Record:
     """The request's session, which this request keeps alive. Raises Problem 400, 404."""
     name = _session_id(request)
-    record = service.record(name)
+    record = service.record(name, request.caller)
     if record is None or MARK not in record.start.options or record.end_reason == CLOSED:
         raise Problem(404, f"There is no session {quoted(name)}: POST /create starts one.")
     if _expired(service, record):
@@ -67,7 +72,7 @@ def _playing(service: Service, request: Request, env: str) -> tuple[str, Episode
     """The session's id, and its episode in the environment that the path names. Raises Problem 400, 404, 409."""
     pack = environment(service, env)
     record = _session(service, request)
-    name, episode = record.key.episode_id, service.fold(record)
+    name, episode = _session_id(request), service.fold(record)
     if episode.case.pack.name == pack.name:
         return name, episode
     place = record.start.options[MARK]
@@ -75,7 +80,7 @@ def _playing(service: Service, request: Request, env: str) -> tuple[str, Episode
         played = quoted(episode.case.pack.name)
         raise Problem(400, f"The session {quoted(name)} plays in {played}, not in {quoted(pack.name)}.")
     ticket_id = ticket_at(pack, split_named(place["split"], BAD), place["index"], BAD, from_end=True)
-    service.reset({"episode_id": name, "pack": pack.name, "ticket_id": ticket_id}, Caller(), **{MARK: place})
+    service.reset({"episode_id": name, "pack": pack.name, "ticket_id": ticket_id}, _player(request), **{MARK: place})
     return _playing(service, request, env)
 
 
@@ -86,7 +91,7 @@ def _create_session(service: Service, request: Request) -> Answer:
 def _create(service: Service, request: Request) -> Answer:
     name = _session_id(request)
     asked = create_body(request.json())
-    record = service.record(name)
+    record = service.record(name, request.caller)
     if record is not None and record.end_reason is None and not _expired(service, record):
         raise Problem(400, f"The session {quoted(name)} exists already.")
     place: dict[str, Any] = {}
@@ -99,7 +104,7 @@ def _create(service: Service, request: Request) -> Answer:
         if asked.env_name is None:
             place = {"split": asked.split, "index": asked.index}
     try:
-        service.reset({"episode_id": name, "pack": pack.name, **chosen}, Caller(), **{MARK: place})
+        service.reset({"episode_id": name, "pack": pack.name, **chosen}, _player(request), **{MARK: place})
     except Problem as problem:
         errors = [{**error, "pointer": f"/task_spec{error['pointer']}"} for error in problem.errors]
         raise Problem(problem.status, problem.detail, errors) from None
@@ -127,7 +132,7 @@ def _ping(service: Service, request: Request) -> Answer:
 
 def _delete(service: Service, request: Request) -> Answer:
     name = _session_id(request)
-    record = service.record(name)
+    record = service.record(name, request.caller)
     if record is not None and MARK in record.start.options:
         service.end(record.key, CLOSED)
     return answer({"sid": name})
@@ -161,14 +166,14 @@ def _call(service: Service, request: Request, env: str) -> Answer:
     asked = call_body(request.json())
     name, _ = _playing(service, request, env)
     if asked.task_id is not None:
-        earlier = service.again(name, asked.task_id)
+        earlier = service.again(name, asked.task_id, request.caller)
         if earlier is None:
             return _stream(("error", "unknown task_id"))
         return _result(asked.task_id, _output(earlier))
     task_id = service.new_id()
     step = {"episode_id": name, "request_id": task_id, "action": {"name": asked.name, "arguments": asked.input}}
     try:
-        return _result(task_id, _output(service.step(step, Caller())))
+        return _result(task_id, _output(service.step(step, _player(request))))
     except Problem as problem:
         if problem.status != 409:
             raise

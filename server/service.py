@@ -8,29 +8,38 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from engine.automaton import INVALID
 from engine.contract import Contract
-from engine.episode import Episode
+from engine.episode import Episode, EpisodeOver
 from engine.pack import Pack
 from server.answers import answer, state
-from server.body import ResetBody, StepBody, query_id, reset_body, step_body
+from server.body import ResetBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
 from server.choice import choose
 from server.moments import Moment, begin
+from server.naming import stored, told
 from server.problems import Problem, quoted
 from server.sessions import Session
-from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
+from server.shelf import Shelf, Unserved
+from server.store import Append, Conflict, EpisodeStore, Key, Record, Repeated, Start, Step, Unavailable
+from server.tally import COUNTED, EPISODES_ENDED, EPISODES_STARTED, INVALID_STEPS, STEPS
 
 
 class Caller(NamedTuple):
-    """How a request that names no episode is told apart: by its session, its cookie's episode id, else its address."""
+    """How a request that names no episode is told apart: by its session, its cookie's episode id, else its address.
+
+    `owner` is the name of the token that it came with; a caller with one has no address, since that isn't its own.
+    """
 
     cookie: str | None = None
     address: str | None = None
     session: Session | None = None
+    owner: str = ""
 
     @property
     def known_by(self) -> str:
@@ -39,9 +48,16 @@ class Caller(NamedTuple):
         return "cookie" if self.cookie is not None else "address"
 
 
-Running = tuple[Key, Moment]  # an attempt, folded
 Encoded = tuple[bytes, ...]  # JSON, in pieces
 Taken = tuple[str, str, Moment]  # what a request came to: the episode's id, how it was addressed, where it stands
+
+
+@dataclass(slots=True)
+class _Running:
+    """An attempt, folded: where it stands, as far as is known here."""
+
+    key: Key
+    moment: Moment
 
 
 class _AtHand:
@@ -50,15 +66,14 @@ class _AtHand:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         # Each of its methods is atomic, so threads need no lock here.
-        self._running: OrderedDict[str, Running] = OrderedDict()
+        self._running: OrderedDict[str, _Running] = OrderedDict()
+        self.get = self._running.get  # every step asks
 
-    def get(self, episode_id: str) -> Running | None:
-        return self._running.get(episode_id)
-
-    def put(self, key: Key, moment: Moment) -> None:
-        self._running[key.episode_id] = (key, moment)
+    def put(self, key: Key, moment: Moment) -> _Running:
+        self._running[key.episode_id] = running = _Running(key, moment)
         if len(self._running) > self._capacity:
             self._running.popitem(last=False)
+        return running
 
     def drop(self, episode_id: str) -> None:
         self._running.pop(episode_id, None)
@@ -69,7 +84,7 @@ class Service:
 
     A client's mistake raises Problem and changes nothing; an agent's mistake is a step. `clock` gives seconds since
     the epoch, `draw_seed` the seed of a reset without one, `new_id` the id of an episode without one; `at_hand` is how
-    many folded episodes are kept.
+    many folded episodes are kept, `most` how many may be open at once. Any call may raise Unavailable.
     """
 
     def __init__(
@@ -82,16 +97,49 @@ class Service:
         draw_seed: Callable[[], int] = lambda: secrets.randbelow(2**31),
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
         at_hand: int = 4_096,
+        most: int = 1_000_000,
     ) -> None:
-        self.catalogue = Catalogue(packs, contract)
+        self._contract = contract
         self._store = store
+        self._shelf = Shelf((), store)
+        self.adopt(packs)
         self.clock = clock
         self._draw_seed = draw_seed
         self.new_id = new_id
         self._at_hand = _AtHand(at_hand)
+        self._most = most
+        self._open_at, self._open_episodes = 0.0, 0
+
+    def adopt(self, packs: Sequence[Pack]) -> None:
+        """Serve these packs from now on; episodes that run go on with the packs that they began with.
+
+        Raises ValueError where there is no pack, or two have one name.
+        """
+        catalogue = Catalogue(packs, self._contract)
+        self._shelf.keep(packs)
+        self.catalogue = catalogue
+
+    def check(self) -> None:
+        """Raises Unavailable where the store doesn't work just now."""
+        self._store.check()
+
+    def open_episodes(self) -> int | None:
+        """How many episodes are open; None where the store can't say."""
+        try:
+            return self._store.open_count()
+        except Unavailable:
+            return None
+
+    def pack(self, digest: str) -> Pack:
+        """A pack by its digest, served now or earlier. Raises Problem 409."""
+        try:
+            return self._shelf.pack(digest)
+        except Unserved:
+            detail = "The pack version that this episode began with is neither served nor kept: begin another episode."
+            raise Problem(409, detail) from None
 
     def reset(self, body: Any, caller: Caller, **noted: Any) -> dict[str, Any]:
-        """Begin an episode, or the next attempt at one. Raises Problem 404, 422.
+        """Begin an episode, or the next attempt at one. Raises Problem 404, 422, 503.
 
         `noted` is kept in the record, beside the options that the body has.
         """
@@ -111,43 +159,81 @@ class Service:
         episode_id, by, moment = self._step(body, caller)
         return moment.answer(episode_id, by)
 
+    def steps_encoded(self, bodies: Sequence[Any], caller: Caller) -> list[Encoded] | None:
+        """What `step_encoded` gives for each of these, taken as one change of the store.
+
+        None, and no change, where that can't be: each has to name another episode, and none may be in the wrong.
+        """
+        ahead: dict[str, tuple[_Running, Moment]] = {}
+        appends: list[Append] = []
+        taken: dict[Moment, Step] = {}  # episodes that come to the same moment share the step that they took
+        at = self.clock()
+        try:
+            for body in bodies:
+                action, episode_id, request_id = step_body(body)
+                if episode_id is None or episode_id in ahead:
+                    return None
+                name = stored(caller.owner, episode_id)
+                running = self._at_hand.get(name) or self._load(name, request_id)
+                before = running.moment
+                after = before.step(action)
+                ahead[episode_id] = running, after
+                if request_id is None:
+                    step = taken.get(after) or taken.setdefault(after, Step(after.action, None, at))
+                else:
+                    step = Step(after.action, request_id, at)
+                appends.append((running.key, before.steps, step, after.end_reason))
+        except (Problem, Repeated):
+            return None
+        if not self._store.append_all(appends):
+            return None
+        for running, after in ahead.values():
+            self._advance(running, after)
+        for after, number in Counter(after for _, after in ahead.values()).items():
+            _count(after, number)
+        return [after.answer(episode_id, "id") for episode_id, (_, after) in ahead.items()]
+
     def _reset(self, body: Any, caller: Caller, noted: dict[str, Any]) -> Taken:
         asked = reset_body(body)
         by = "id" if asked.episode_id is not None else caller.known_by
         if asked.episode_id is not None and asked.request_id is not None:
-            earlier = self._store.find(asked.episode_id, asked.request_id)
+            earlier = self._store.find(stored(caller.owner, asked.episode_id), asked.request_id)
             if earlier is not None:
                 self._enter(caller, asked.episode_id)
                 return self._again(earlier, by)
+        self._check_room()
         start, moment = self._start(asked, noted)
+        episode_id = asked.episode_id or self.new_id()
         try:
-            record = self._store.create(asked.episode_id or self.new_id(), start)
+            record = self._store.create(stored(caller.owner, episode_id), start)
         except Repeated as repeated:
             return self._again(repeated.record, by)
+        COUNTED.add(EPISODES_STARTED, (moment.episode.case.pack.name,))
         self._at_hand.put(record.key, moment)
-        self._enter(caller, record.key.episode_id)
+        self._enter(caller, episode_id)
         if by == "address" and caller.address is not None:
             self._supersede(caller.address, record.key)
-        return record.key.episode_id, by, moment
+        return episode_id, by, moment
 
     def _step(self, body: Any, caller: Caller) -> Taken:
         asked_at = self.clock()
-        asked = step_body(body)
-        episode_id, by = (asked.episode_id, "id") if asked.episode_id is not None else self._addressed(caller)
+        action, named, request_id = step_body(body)
+        episode_id, by = (named, "id") if named is not None else self._addressed(caller)
+        name = stored(caller.owner, episode_id)
         try:
-            running = self._at_hand.get(episode_id) or self._load(episode_id, asked.request_id)
+            running = self._at_hand.get(name) or self._load(name, request_id)
             try:
-                after = self._append(running, asked)
+                after = self._append(running, action, request_id)
             except Conflict as conflict:
                 # What was at hand may be older than this request, where another process stepped it: look once more.
-                self._at_hand.drop(episode_id)
+                self._at_hand.drop(name)
                 if conflict.current is None or conflict.current.changed >= asked_at:
                     raise
-                after = self._append(self._open(conflict.current), asked)
+                after = self._append(self._open(conflict.current), action, request_id)
         except Repeated as repeated:
             return self._again(repeated.record, by)
         except Conflict as conflict:
-            raise _conflict(episode_id, conflict.current) from None
+            raise _conflict(name, conflict.current) from None
         return episode_id, by, after
 
     def state(self, episode_id: str | None, caller: Caller) -> dict[str, Any]:
@@ -155,10 +241,10 @@ class Service:
         named = query_id(episode_id)
         if named is None:
             named, _ = self._addressed(caller)
-        record = self._store.get(named)
+        record = self.record(named, caller)
         if record is None:
             raise _no_episode(named)
-        return state(record, self.fold(record))
+        return state(named, record.end_reason, self.fold(record))
 
     def playing(self, caller: Caller) -> str | None:
         """The id of the episode that a caller who names none goes on with."""
@@ -166,15 +252,16 @@ class Service:
             return caller.session.episode_id
         if caller.cookie is not None:
             return caller.cookie
-        return self._store.bound(caller.address) if caller.address is not None else None
+        bound = self._store.bound(caller.address) if caller.address is not None else None
+        return told(bound)[1] if bound is not None else None
 
-    def record(self, episode_id: str) -> Record | None:
-        """The newest attempt at an episode."""
-        return self._store.get(episode_id)
+    def record(self, episode_id: str, caller: Caller) -> Record | None:
+        """The newest attempt at an episode of the caller's."""
+        return self._store.get(stored(caller.owner, episode_id))
 
-    def again(self, episode_id: str, request_id: str) -> dict[str, Any] | None:
+    def again(self, episode_id: str, request_id: str, caller: Caller) -> dict[str, Any] | None:
         """The first answer to a request, where it was answered."""
-        record = self._store.find(episode_id, request_id)
+        record = self._store.find(stored(caller.owner, episode_id), request_id)
         return None if record is None else _answer(self._again(record, "id"))
 
     def touch(self, key: Key) -> None:
@@ -198,7 +285,7 @@ class Service:
 
     def enter(self, caller: Caller, episode_id: str) -> None:
         """Let a session go on with an episode. Raises Problem 404."""
-        if self._store.get(episode_id) is None:
+        if self.record(episode_id, caller) is None:
             raise _no_episode(episode_id)
         self._enter(caller, episode_id)
 
@@ -220,55 +307,83 @@ class Service:
             raise Problem(404, f"There is no episode to go on with: {reset} first, or name one by episode_id.")
         return found, caller.known_by
 
-    def _load(self, episode_id: str, request_id: str | None) -> Running:
+    def _load(self, name: str, request_id: str | None) -> _Running:
         """The newest attempt. Raises Problem 404, and 409 where it is over; Repeated comes before that."""
-        record = self._store.get(episode_id)
+        record = self._store.get(name)
         if record is None:
-            raise _no_episode(episode_id)
+            raise _no_episode(told(name)[1])
         if record.end_reason is not None and request_id is not None:
-            earlier = self._store.find(episode_id, request_id)
+            earlier = self._store.find(name, request_id)
             if earlier is not None:
                 raise Repeated(earlier)
         return self._open(record)
 
-    def _open(self, record: Record) -> Running:
+    def _open(self, record: Record) -> _Running:
         """Raises Problem 409 where the attempt is over."""
         if record.end_reason is not None:
             raise _over(record)
-        return record.key, self._folded(record)
+        return self._at_hand.put(record.key, self._folded(record))
 
-    def _append(self, running: Running, asked: StepBody) -> Moment:
+    def _append(self, running: _Running, action: Mapping[str, Any], request_id: str | None) -> Moment:
         """Where the episode stands after the action, stored. Raises Conflict, Repeated."""
-        key, moment = running
-        after = moment.step(asked.action)
-        taken = Step(after.episode.steps[-1].action, asked.request_id, self.clock())
-        self._store.append(key, moment.steps, taken, after.end_reason)
-        if after.end_reason is None:
-            self._at_hand.put(key, after)
-        else:
-            self._at_hand.drop(key.episode_id)
+        before = running.moment
+        after = before.step(action)
+        taken = Step(after.action, request_id, self.clock())
+        self._store.append(running.key, before.steps, taken, after.end_reason)
+        self._advance(running, after)
+        _count(after)
         return after
+
+    def _advance(self, running: _Running, after: Moment) -> None:
+        if after.end_reason is None:
+            running.moment = after
+        else:
+            self._at_hand.drop(running.key.episode_id)
+
+    def _check_room(self) -> None:
+        """Raises Problem 503. They are counted once a second: a few more may come in."""
+        now = self.clock()
+        if not 0 <= now - self._open_at < 1:
+            self._open_at, self._open_episodes = now, self._store.open_count()
+        if self._open_episodes >= self._most:
+            detail = (
+                f"All {self._most} episodes that may be open at once are: play some to their end, or try again later."
+            )
+            raise Problem(503, detail, retry_after=60)
 
     def _again(self, record: Record, by: str) -> Taken:
         """The first answer, made anew: the record is cut off right after the request."""
-        return record.key.episode_id, by, self._folded(record)
+        return told(record.key.episode_id)[1], by, self._folded(record)
 
     def fold(self, record: Record) -> Episode:
-        """The episode that a record holds. Raises Problem 409 where its pack is no longer served."""
+        """The episode that a record holds. Raises Problem 409 where it can't be played any more."""
         return self._folded(record).episode
 
     def _folded(self, record: Record) -> Moment:
         running = self._at_hand.get(record.key.episode_id)
-        if running is not None and running[0] == record.key and running[1].steps == len(record.steps):
-            return running[1]
-        pack = self.catalogue.by_digest.get(record.start.pack_digest)
-        if pack is None:
-            detail = "The pack version that this episode began with is no longer served: POST /reset starts a new one."
-            raise Problem(409, detail, episode_id=record.key.episode_id)
-        moment = begin(pack, record.start.ticket_id, record.start.seed)
-        for step in record.steps:
-            moment = moment.step(step.action)
+        if running is not None and running.key == record.key:
+            moment = running.moment  # once: another thread may take a step
+            if moment.steps == len(record.steps):
+                return moment
+        pack = self.pack(record.start.pack_digest)
+        try:
+            moment = begin(pack, record.start.ticket_id, record.start.seed)
+            for step in record.steps:
+                moment = moment.step(step.action)
+        except (KeyError, EpisodeOver):
+            detail = "What is stored of this episode doesn't fit its pack: begin another one."
+            raise Problem(409, detail) from None
         return moment
+
+
+def _count(after: Moment, number: int = 1) -> None:
+    """Note how many episodes came to a moment by a step."""
+    pack = after.episode.case.pack.name
+    COUNTED.add(STEPS, (pack,), number)
+    if after.episode.outcome == INVALID:
+        COUNTED.add(INVALID_STEPS, (pack,), number)
+    if after.end_reason is not None:
+        COUNTED.add(EPISODES_ENDED, (pack, after.end_reason), number)
 
 
 def _answer(taken: Taken) -> dict[str, Any]:
@@ -282,18 +397,21 @@ def _no_episode(episode_id: str) -> Problem:
 
 
 def _over(record: Record) -> Problem:
-    episode_id, steps = record.key.episode_id, len(record.steps)
+    episode_id, steps = told(record.key.episode_id)[1], len(record.steps)
     if record.end_reason == "superseded":
         why = (
             "was superseded: a later reset from the same address, without episode_id or cookie, took its place. "
             "Send an episode_id to play several at once."
         )
+    elif record.end_reason == "expired":
+        why = "expired: nobody stepped it for too long. POST /reset starts another attempt."
     else:
         why = f"is over ({record.end_reason} after {steps} steps): POST /reset starts another attempt."
     return Problem(409, f"Episode {quoted(episode_id)} {why}", episode_id=episode_id, step_count=steps)
 
 
-def _conflict(episode_id: str, current: Record | None) -> Problem:
+def _conflict(name: str, current: Record | None) -> Problem:
+    episode_id = told(name)[1]
     if current is None:
         return _no_episode(episode_id)
     if current.end_reason is not None:

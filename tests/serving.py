@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -26,7 +26,7 @@ def free_port() -> int:
 
 def fresh_environment() -> dict[str, str]:
     """The environment of somebody who runs neither pytest nor make, and has no virtual environment active."""
-    dropped = ("PYTHON", "VIRTUAL_ENV", "PYTEST", "MAKE", "MFLAGS", "PORT", "WORKERS", "PACKS")
+    dropped = ("PYTHON", "VIRTUAL_ENV", "PYTEST", "MAKE", "MFLAGS", "PORT", "EXTRA_PORTS", "WORKERS", "PACKS", "STORE")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
 
@@ -46,7 +46,11 @@ def serving(
     command printed where it ends or is too late.
     """
     address = f"http://127.0.0.1:{port}"
-    with TemporaryFile() as output:
+    with TemporaryFile() as output, TemporaryDirectory(prefix="deskproof-", ignore_cleanup_errors=True) as state:
+        if user is not None:
+            os.chown(state, user, user)
+        # Each server keeps its episodes for itself, unless the test says otherwise.
+        env = {"XDG_STATE_HOME": state, **(os.environ if env is None else env)}
         process = subprocess.Popen(
             command, cwd=cwd, env=env, stdout=output, stderr=output, start_new_session=True, **as_user(user)
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.build_tickets import field_template
 from engine.filters import TemplateError
@@ -27,10 +29,28 @@ from engine.template import compile_template
         ("a\r\nb\rc\n", "a\r\nb\rc\n"),
         ("\n  {{ order }}\t\n\n", "\n  A-1\t\n\n"),
         ("{{ '{{' }}{{ '}}' }}", "{{}}"),
+        ("{{ '{%' }}{{ '{#' }} %} #}", "{%{# %} #}"),
+        ("}} { { order } }", "}} { { order } }"),
+        ("{{\r\n order\t|\nlower }}\r", "a-1\r"),
+        ("{{ 'a\r\n\"b' }}{{ \"it's\" | upper }}", "a\r\n\"bIT'S"),
+        (r"{{ '\'\"\\\n\t' }}", "'\"\\\n\t"),
+        ('{{ fields["it\'s"] }}', "4"),
+        ("{{ नाम }} {{ délai2 }} {{ _x }} {{ not }} {{ self | lower() }}", "5 6 7 8 9"),
+        ("{{ none_yet | default('x') }}{{ fields['none yet'] | default(\"y\", false) | upper }}", "xY"),
     ],
 )
 def test_rendering(source: str, text: str) -> None:
-    values = {"order": "A-1", "⚠️ 版本?": "3", "missing": ["os", "browser"], "wrong": [], "category": "", "told": False}
+    values: dict[str, object] = {"order": "A-1", "⚠️ 版本?": "3", "missing": ["os", "browser"], "wrong": []}
+    values |= {
+        "category": "",
+        "told": False,
+        "it's": "4",
+        "नाम": "5",
+        "délai2": "6",
+        "_x": "7",
+        "not": "8",
+        "self": "9",
+    }
     assert compile_template(source).render(values) == text
 
 
@@ -74,11 +94,81 @@ def test_a_field_of_any_name_has_a_template(name: str) -> None:
         "{{ none }}",
         "{{ true }}",
         "{{ 5 }}",
+        "{{ (order) }}",
+        "{{ -order }}",
+        "{{- order }}",
+        "{{ order -}}",
+        "{{ not order }}",
+        "{{ order, order }}",
+        "{{ order 'x' }}",
+        "{{ 'x' 'y' }}",
+        "{{ order | }}",
+        "{{ order | lower lower }}",
+        "{{ order | lower | lower }}",
+        "{{ order | default('x'.y) }}",
+        "{{ fields['x'] ['y'] }}",
+        "{{ fields[('x')] }}",
+        "{{ 2nd }}",
+        "{{ ⚠️ }}",
+        "{{ it's }}",
+        "{{ 'it }}",
+        r"{{ '\ud800' }}",
+        r"{{ '\d' }}",
+        "{{ x | join('" + "-" * 201 + "') }}",
     ],
 )
 def test_nothing_else_of_jinja_works(source: str) -> None:
     with pytest.raises(TemplateError):
         compile_template(source)
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "(" * DEEP + "f" + ")" * DEEP, "-" * DEEP + "f", "+" * DEEP + "f", "not " * DEEP + "f", "[" * DEEP + "]" * DEEP,
+        "{1:" * DEEP + "1" + "}" * DEEP, "f[" * DEEP + "f" + "]" * DEEP, "f." * DEEP + "f", "f ~ " * DEEP + "f",
+        "f if f else " * DEEP + "f", "f ** " * DEEP + "f", "f" + " | lower" * DEEP,
+        "f" + " | default(" * DEEP + ")" * DEEP,
+        "f is " + "not " * DEEP + "f", "'a' " * DEEP, "9" * DEEP, "f | default(" + "9" * DEEP + ")", "1." + "9" * DEEP,
+        "fields" + "['a']" * DEEP, "fields[" * DEEP + "'a'" + "]" * DEEP,
+    ],
+    ids=lambda inside: inside[:12],
+)  # fmt: skip
+def test_however_deep_or_long_it_is(inside: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        compile_template("{{ " + inside + " }}")
+    assert len(caught.value.near or "") <= 30
+
+
+@pytest.mark.parametrize("source", ["\r" * DEEP, "{{ 'a' }}" * DEEP, "{{ '" + r"\\" * DEEP + "' }}", "} {" * DEEP])
+def test_a_long_template_is_read_in_one_go(source: str) -> None:
+    assert compile_template(source).render({}) == source.replace("{{ '", "").replace("' }}", "").replace(r"\\", "\\")
+
+
+SIGNS = """{{ }} {% {# ' " \\ | ( ) , [ ] . - fields x lower join default true none 7 2nd é ⚠️ \U0001f600""".split()
+PIECES = [*SIGNS, " ", "\n", "\r", "\0", "\u3000"]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3)).map("".join))
+def test_whatever_a_template_says(source: str) -> None:
+    """It is refused in a sentence, or can be used."""
+    try:
+        template = compile_template(source)
+    except TemplateError:
+        return
+    template.fit(lambda name: ())
+    if "{{" not in source:
+        assert template.render({}) == source
+
+
+@given(st.text())
+def test_any_name_and_any_text_can_be_written(text: str) -> None:
+    assert field_template(text).render({text: "value"}) == "value"
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    assert compile_template('{{ "' + quoted + '" }}').render({}) == text
 
 
 LISTS: tuple[object, ...] = ([], [""], ["a", "b"])
@@ -133,7 +223,7 @@ def test_true_and_false_are_written_as_in_a_pack() -> None:
     assert template.render({"x": [True, False], "y": False}) == "true/false FALSE true, false"
 
 
-@pytest.mark.parametrize("source", ["{{ délai", "{{ a and {{ b }}", "x {{ a | join('}}')"])
+@pytest.mark.parametrize("source", ["{{ délai", "{{ a and {{ b }}", "x {{ a | join('}}')", "{{", "{{ a | x", "{{ (a"])
 def test_braces_that_are_never_closed(source: str) -> None:
     with pytest.raises(TemplateError, match="is never closed: '}}' is missing"):
         compile_template(source)

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from server.sessions import Sessions
+from server.store.memory import MemoryStore
 
 LATEST = "2025-11-25"  # version of MCP
 
@@ -69,4 +70,4 @@ class Agent:
 def sessions(capacity: int) -> Sessions:
     """A registry of its own, whose ids are s1, s2 and so on."""
     ids = (f"s{number}" for number in itertools.count(1))
-    return Sessions(lambda: 0.0, lambda: next(ids), capacity)
+    return Sessions(lambda: 0.0, lambda: next(ids), capacity, notes=MemoryStore())

@@ -233,12 +233,19 @@ def test_an_episode_that_is_no_longer_kept(service: Service) -> None:
     assert called["content"][0]["text"].startswith("The episode is no longer kept.")
 
 
-def test_an_episode_whose_pack_is_no_longer_served(lamps: Pack, namesakes: Pack, contract: Contract) -> None:
-    store, session = MemoryStore(), sessions(1).open(socket=True)
+class Forgetful(MemoryStore):
+    """Keeps no packs."""
+
+    def pack(self, digest: str) -> str | None:
+        return None
+
+
+def test_an_episode_whose_pack_is_neither_served_nor_kept(lamps: Pack, namesakes: Pack, contract: Contract) -> None:
+    store, session = Forgetful(), sessions(1).open(socket=True)
     before, after = (Mcp(Service([pack], store, contract), sessions(1)) for pack in (lamps, namesakes))
     before.handle(message("tools/call", {"name": "classify"}), session)
     called = result(after.handle(message("tools/call", {"name": "classify"}), session))
-    assert called["isError"] is True and "no longer served" in called["content"][0]["text"]
+    assert called["isError"] is True and "neither served nor kept" in called["content"][0]["text"]
 
 
 # -- OpenEnv's actions on /ws

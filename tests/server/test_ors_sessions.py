@@ -18,6 +18,7 @@ from engine.pack import Pack
 from server import http, ors
 from server.service import Caller, Service
 from server.store import EpisodeStore
+from tests.server.calls import NOBODY
 from tests.server.ors_packs import GOOD, HARD, write_many
 
 
@@ -83,7 +84,7 @@ def test_a_call_that_is_repeated_gets_its_first_answer(workers: Callable[[], Ser
     call(workers(), "ask_info", input={"field": "order"})
     again, same = call(workers(), "resolve", task_id=task_id)
     assert (again, same) == (first, task_id)
-    record = workers().record("s")
+    record = workers().record("s", NOBODY)
     assert record is not None and len(record.steps) == 2
     unknown = ask(workers(), "call", {"name": "resolve", "input": {}, "task_id": "x"}, env="lamps")
     assert unknown == [("error", "unknown task_id")]
@@ -126,7 +127,7 @@ def test_delete_ends_the_episode(service: Service) -> None:
     assert ask(service, "delete_session") == {"sid": "s"}
     for gone in (ask(service, "ping"), ask(service, "prompt", env="lamps")):
         assert (gone["status"], gone["detail"]) == (404, "There is no session 's': POST /create starts one.")
-    record = service.record("s")
+    record = service.record("s", NOBODY)
     assert record is not None and (record.end_reason, len(record.steps)) == ("closed", 1)
     begin(service)
     assert call(service, "classify")[0]["output"]["reward"] == 0.5
@@ -138,7 +139,7 @@ def test_an_episode_that_is_no_session_stays_out_of_it(service: Service) -> None
         assert gone["status"] == 404
     assert ask(service, "create", {"split": "train", "index": 0})["status"] == 400
     assert ask(service, "delete") == {"sid": "s"}
-    record = service.record("s")
+    record = service.record("s", NOBODY)
     assert record is not None and record.end_reason is None
 
 
@@ -192,7 +193,7 @@ def test_what_cannot_be_created(service: Service, body: Any, status: int, pointe
     wrong = ask(service, "create", body)
     assert wrong["status"] == status, wrong
     assert pointer in [error["pointer"] for error in wrong["errors"]]
-    assert service.record("s") is None
+    assert service.record("s", NOBODY) is None
 
 
 @pytest.mark.parametrize("session", [None, "", "   ", "x" * 256])

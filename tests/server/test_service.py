@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine.contract import Contract
 from engine.pack import Pack
+from server import moments
 from server.answers import encode
 from server.service import Caller, Service
 from server.store import EpisodeStore
@@ -231,7 +233,7 @@ def test_a_reset_of_an_id_starts_a_new_attempt(service: Service, store: MemorySt
     again = begin(service, ticket_id="t-2")
     assert (again["observation"]["step_count"], again["observation"]["ticket_id"]) == (0, "t-2")
     assert step(service, CLASSIFY)["observation"]["step_count"] == 1
-    record = store.get("e")
+    record = store.get("/e")
     assert record is not None
     assert record.key.attempt == 2
     assert [taken.action for taken in record.steps] == [CLASSIFY]
@@ -249,7 +251,7 @@ def test_a_repeated_request_gets_the_first_answer(service: Service, store: Memor
             # Another action changes nothing about it: the request id decides.
             assert encode(step(service, CLASSIFY, request_id=f"r{number}")) == encode(answer)
     assert service.state("e", NOBODY)["step_count"] == 4
-    record = store.get("e")
+    record = store.get("/e")
     assert record is not None and record.key.attempt == 1
     # A step's request id, used for a reset, gets the step's answer.
     assert begin(service, request_id="r2") == answers[1]
@@ -306,6 +308,25 @@ def test_same_seed_and_actions_same_bytes(worker: Callable[[], Service]) -> None
 
     first = transcript(worker())
     assert transcript(worker()) == first
+
+
+def test_what_is_forgotten_is_worked_out_again(service: Service, lamps: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kept(moment: moments.Moment) -> int:
+        return len(moment._next) + sum(map(kept, moment._next.values()))
+
+    def transcripts() -> list[bytes]:
+        made = []
+        for number, action in enumerate((CLASSIFY, ASK_ORDER, ASK_EMAIL, RESOLVE)):
+            begin(service, f"e{number}")
+            made += [step(service, one, f"e{number}") for one in (ASK_ORDER, action, CLASSIFY, ASK_EMAIL)]
+        return [encode({**one, "metadata": None}) for one in made]
+
+    monkeypatch.setattr(moments, "MOMENTS", 2)
+    monkeypatch.setattr(moments, "_kept", deque())
+    moments.begin.cache_clear()
+    first = transcripts()
+    assert (len(moments._kept), kept(moments.begin(lamps, "t-1", 7)) <= 2) == (2, True)
+    assert transcripts() == first
 
 
 def test_packs_must_be_told_apart(lamps: Pack, contract: Contract, store: EpisodeStore) -> None:

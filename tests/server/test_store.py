@@ -2,27 +2,67 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from server.store import Conflict, EpisodeStore, Key, Record, Repeated, Start, Step
-from server.store.memory import MemoryStore
+from server.store.opening import open_store
+from tests.server.redis_server import redis_server
+from tests.server.store_calls import start, step
+
+# Text that is easily taken for something else, or lost. Half a pair of surrogates is no character, and two halves that
+# were given as two aren't the one character that they would make.
+TEXTS = [
+    "",
+    "e",
+    "E",
+    "é",
+    "e\u0301",
+    "版本",
+    "a\nb",
+    "a\0",
+    "a\0b",
+    "1:e",
+    "e:1",
+    "{e}",
+    "x" * 255,
+    "'",
+    "\x7f",
+    "\xff",
+]
+TEXTS += ["😀", "\ud83d\ude00", "\ud83d", "\ude00", "\ud83d?", "=", " "]
 
 
-@pytest.fixture(params=[MemoryStore])
-def any_store(request: pytest.FixtureRequest) -> EpisodeStore:
-    made: EpisodeStore = request.param()
-    return made
+@pytest.fixture(scope="module")
+def redis_url() -> Iterator[str]:
+    with redis_server() as server:
+        yield server.url
 
 
-def start(at: float = 1.0, request_id: str | None = None) -> Start:
-    return Start("digest", "t-1", 7, {"seed": 7}, request_id, at)
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EpisodeStore]:
+    match request.param:
+        case "memory":
+            url = "memory:"
+        case "sqlite":
+            url = f"sqlite:{tmp_path}/episodes.db"
+        case _:
+            # Each test has keys of its own.
+            url = f"{request.getfixturevalue('redis_url')}?prefix={quote(request.node.name)}"
+    store = open_store(url)
+    yield store
+    store.close()
 
 
-def step(number: int, request_id: str | None = None) -> Step:
-    return Step({"type": "x", "number": number}, request_id, 10.0 + number)
+# -- Records
 
 
 def test_a_record_grows(any_store: EpisodeStore) -> None:
@@ -40,12 +80,15 @@ def test_an_append_names_the_step_it_expects(any_store: EpisodeStore) -> None:
     any_store.create("e", start())
     any_store.append(Key("e", 1), 0, step(1), None)
     for index in (0, 2):
-        with pytest.raises(Conflict) as caught:
-            any_store.append(Key("e", 1), index, step(9), None)
-        assert caught.value.current == any_store.get("e")
+        for request_id, end_reason in ((None, None), ("r", None), (None, "resolved")):
+            with pytest.raises(Conflict) as caught:
+                any_store.append(Key("e", 1), index, step(9, request_id), end_reason)
+            assert caught.value.current == any_store.get("e") == Record(Key("e", 1), start(), (step(1),), None, 11.0)
     with pytest.raises(Conflict) as gone:
-        any_store.append(Key("another", 1), 0, step(1), None)
+        any_store.append(Key("another", 1), 0, step(1, "r"), None)
     assert gone.value.current is None
+    # What was refused was not answered either.
+    assert any_store.find("e", "r") is None and any_store.find("another", "r") is None
 
 
 def test_nothing_is_appended_after_the_end(any_store: EpisodeStore) -> None:
@@ -59,6 +102,7 @@ def test_nothing_is_appended_after_the_end(any_store: EpisodeStore) -> None:
     any_store.end(Key("e", 1), "another", 30.0)
     assert any_store.get("e") == ended
     any_store.end(Key("nobody", 1), "superseded", 20.0)
+    assert any_store.get("nobody") is None
 
 
 def test_attempts(any_store: EpisodeStore) -> None:
@@ -68,20 +112,22 @@ def test_attempts(any_store: EpisodeStore) -> None:
     with pytest.raises(Conflict) as caught:
         any_store.append(Key("e", 1), 1, step(2), None)
     assert caught.value.current == Record(Key("e", 2), start(2.0), (), None, 2.0)
+    # The older one was left without an end; it can still be given one.
+    any_store.end(Key("e", 1), "superseded", 30.0)
+    assert [record.end_reason for record in any_store.records()] == ["superseded", None]
 
 
 def test_a_request_is_found_as_it_was_answered(any_store: EpisodeStore) -> None:
     begun = start(1.0, "r0")
     any_store.create("e", begun)
     any_store.append(Key("e", 1), 0, step(1, "r1"), None)
-    any_store.append(Key("e", 1), 1, step(2), "resolved")
+    any_store.append(Key("e", 1), 1, step(2, "r2"), "resolved")
     any_store.create("e", start(3.0, "r3"))
-    kept: dict[str, Any] = {"r0": (), "r1": (step(1, "r1"),)}
+    kept: dict[str, Any] = {"r0": (), "r1": (step(1, "r1"),), "r2": (step(1, "r1"), step(2, "r2"))}
     for request_id, steps in kept.items():
-        found = any_store.find("e", request_id)
-        assert found is not None
-        assert (found.key, found.start, found.steps, found.end_reason) == (Key("e", 1), begun, steps, None)
-    assert any_store.find("e", "r2") is None
+        assert any_store.find("e", request_id) == Record(Key("e", 1), begun, steps, None, 12.0)
+    assert any_store.find("e", "r3") == any_store.get("e")
+    assert any_store.find("e", "r4") is None
     assert any_store.find("another", "r1") is None
 
 
@@ -89,10 +135,10 @@ def test_a_repeated_request_changes_nothing(any_store: EpisodeStore) -> None:
     any_store.create("e", start(1.0, "r0"))
     any_store.append(Key("e", 1), 0, step(1, "r1"), None)
     before = any_store.get("e")
-    # Also at the wrong index, and also as a reset: the id decides.
-    for index in (0, 1, 5):
+    # Also at the wrong index, also at an attempt that never was, and also as a reset: the id decides.
+    for key, index in ((Key("e", 1), 0), (Key("e", 1), 1), (Key("e", 1), 5), (Key("e", 2), 0)):
         with pytest.raises(Repeated) as caught:
-            any_store.append(Key("e", 1), index, step(2, "r1"), None)
+            any_store.append(key, index, step(2, "r1"), "resolved")
         assert caught.value.record == any_store.find("e", "r1")
     for request_id in ("r0", "r1"):
         with pytest.raises(Repeated) as again:
@@ -103,6 +149,253 @@ def test_a_repeated_request_changes_nothing(any_store: EpisodeStore) -> None:
     assert any_store.create("f", start(2.0, "r1")).key == Key("f", 1)
 
 
+def test_a_sign_of_life_changes_nothing_else(any_store: EpisodeStore) -> None:
+    created = any_store.create("e", start())
+    any_store.touch(Key("e", 1), 30.0)
+    assert any_store.get("e") == created._replace(touched=30.0)
+    any_store.append(Key("e", 1), 0, step(1), "resolved")
+    any_store.touch(Key("e", 1), 40.0)
+    ended = Record(Key("e", 1), start(), (step(1),), "resolved", 11.0, 40.0)
+    assert any_store.get("e") == ended
+    any_store.touch(Key("e", 2), 50.0)
+    any_store.touch(Key("another", 1), 50.0)
+    assert any_store.get("e") == ended and any_store.get("another") is None
+
+
+def test_all_attempts_in_the_order_of_their_creation(any_store: EpisodeStore) -> None:
+    names = ["b", "a", "c", "b", "a"] + [f"many-{number}" for number in range(300)]
+    for name in names:
+        any_store.create(name, start())
+    any_store.append(Key("c", 1), 0, step(1), "resolved")
+    any_store.append(Key("b", 2), 0, step(1), None)
+    assert [record.key for record in islice(any_store.records(), 5)] == [
+        ("b", 1),
+        ("a", 1),
+        ("c", 1),
+        ("b", 2),
+        ("a", 2),
+    ]
+    assert [record.key.episode_id for record in any_store.records()] == names
+    kept = {record.key: record for record in any_store.records()}
+    assert kept[Key("c", 1)] == any_store.get("c") and kept[Key("b", 2)] == any_store.get("b")
+
+
+def test_records_while_others_write(any_store: EpisodeStore) -> None:
+    for number in range(250):
+        any_store.create(f"e-{number}", start())
+    seen = any_store.records()
+    next(seen)
+    any_store.append(Key("e-249", 1), 0, step(1), "resolved")
+    any_store.create("new", start())
+    any_store.end(Key("e-248", 1), "superseded", 20.0)
+    any_store.prune(15.0)
+    kept = {record.key.episode_id: record for record in seen}
+    assert set(kept) | {"new", "e-249"} == {f"e-{number}" for number in range(1, 250)} | {"new"}
+    # Those that were read later are there as they are now, or as they were.
+    assert kept["e-248"].end_reason in ("superseded", None)
+
+
+def test_many_appends_at_once(any_store: EpisodeStore) -> None:
+    for name in "abcd":
+        any_store.create(name, start(1.0, "r"))
+    assert any_store.append_all([])
+    appends = [
+        (Key("a", 1), 0, step(1), None),
+        (Key("b", 1), 0, step(2, "s"), None),
+        (Key("c", 1), 0, step(3, "s"), "resolved"),
+    ]
+    assert any_store.append_all(appends)
+    kept = [
+        Record(Key("a", 1), start(1.0, "r"), (step(1),), None, 11.0),
+        Record(Key("b", 1), start(1.0, "r"), (step(2, "s"),), None, 12.0),
+        Record(Key("c", 1), start(1.0, "r"), (step(3, "s"),), "resolved", 13.0),
+        Record(Key("d", 1), start(1.0, "r"), (), None, 1.0),
+    ]
+    assert list(any_store.records()) == kept
+    assert any_store.find("b", "s") == kept[1]
+    assert any_store.open_count() == 3
+    # All of them, or none.
+    for key, index, request_id in (
+        (Key("a", 1), 0, None),
+        (Key("a", 1), 2, "t"),
+        (Key("a", 2), 1, None),
+        (Key("b", 1), 1, "s"),
+        (Key("b", 1), 1, "r"),
+        (Key("c", 1), 1, None),
+        (Key("x", 1), 0, None),
+    ):
+        refused = (key, index, step(9, request_id), None)
+        good = (Key("d", 1), 0, step(9, "u"), "resolved")
+        assert not any_store.append_all([good, refused])
+        assert not any_store.append_all([refused, good])
+        assert list(any_store.records()) == kept
+        assert any_store.find("d", "u") is None
+
+
+# -- What is kept is what was given
+
+
+def test_any_text(any_store: EpisodeStore) -> None:
+    first, second = {}, {}
+    for text in TEXTS:
+        first[text] = any_store.create(text, start(request_id=text))
+    for text in TEXTS:
+        begun = Start(text, text, 7, {text: text}, None, 1.5)
+        taken = Step({"type": text, text: [text, {text: None}]}, text + "r", 2.5)
+        key = any_store.create(text, begun).key
+        any_store.append(key, 0, taken, text)
+        second[text] = Record(key, begun, (taken,), text, 2.5)
+    for text in TEXTS:
+        assert any_store.get(text) == second[text]
+        assert any_store.find(text, text) == first[text]
+        assert any_store.find(text, text + "r") == second[text]._replace(end_reason=None)
+        with pytest.raises(Repeated):
+            any_store.create(text, start(request_id=text + "r"))
+    assert list(any_store.records()) == [*first.values(), *second.values()]
+
+
+def test_any_text_as_names(any_store: EpisodeStore) -> None:
+    for number, text in enumerate(TEXTS):
+        assert any_store.bind(text, Key(text, 2)) is None
+        any_store.keep_pack(text, text + "!")
+        assert any_store.swap(text, None, text, number)
+    for text in TEXTS:
+        assert any_store.bound(text) == text
+        assert any_store.bind(text, Key("other", 1)) == Key(text, 2)
+        assert any_store.pack(text) == text + "!"
+        assert any_store.recall(text) == text
+        assert any_store.count(text) == sum(name.startswith(text) for name in TEXTS)
+        assert any_store.swap(text, text, text + "!", 1.0)
+        assert any_store.recall(text) == text + "!"
+
+
+def test_any_value(any_store: EpisodeStore) -> None:
+    values: list[Any] = [
+        2**63,
+        -(2**64),
+        10**300,
+        0.1,
+        1e300,
+        -0.0,
+        5e-324,
+        1,
+        True,
+        None,
+        "",
+        [],
+        {},
+        [[{}]],
+        {"b": 1, "a": [2]},
+    ]
+    for number, value in enumerate(values):
+        begun = Start("digest", "t-1", 2**63 - 1, {"z": value, "a": value}, None, 1712345678.123456)
+        taken = Step({"z": value, "type": "x", "a": value}, None, 1712345678.654321)
+        any_store.create(f"e-{number}", begun)
+        any_store.append(Key(f"e-{number}", 1), 0, taken, None)
+        record = any_store.get(f"e-{number}")
+        assert record == Record(Key(f"e-{number}", 1), begun, (taken,), None, 1712345678.654321)
+        # repr tells what equality doesn't: the order of the keys, 1 from True, 0.0 from its negative.
+        assert repr(record.steps[0].action) == repr(taken.action)
+        assert repr(record.start.options) == repr(begun.options)
+
+
+def test_a_mapping_is_kept_as_an_object(any_store: EpisodeStore) -> None:
+    options = MappingProxyType({"seed": 7, "more": MappingProxyType({})})
+    any_store.create("e", start()._replace(options=options))
+    record = any_store.get("e")
+    assert record is not None
+    assert record.start.options == {"seed": 7, "more": {}}
+
+
+def test_a_long_episode(any_store: EpisodeStore) -> None:
+    steps = [Step({"type": "x", "text": "long " * 2_000}, f"r{number}", float(number)) for number in range(60)]
+    any_store.create("e", start())
+    for number, taken in enumerate(steps):
+        any_store.append(Key("e", 1), number, taken, None)
+    assert any_store.get("e") == Record(Key("e", 1), start(), tuple(steps), None, 59.0)
+    found = any_store.find("e", "r29")
+    assert found is not None
+    assert found.steps == tuple(steps[:30])
+
+
+# -- What goes
+
+
+def test_what_was_left_alone_expires(any_store: EpisodeStore) -> None:
+    for name, at in (("left", 1.0), ("touched", 1.0), ("stepped", 1.0), ("new", 15.0), ("over", 1.0), ("again", 1.0)):
+        any_store.create(name, start(at))
+    any_store.create("again", start(15.0))
+    any_store.touch(Key("touched", 1), 15.0)
+    any_store.append(Key("stepped", 1), 0, step(5), None)
+    any_store.end(Key("over", 1), "superseded", 2.0)
+    assert any_store.open_count() == 5
+    assert any_store.expire(15.0, 16.0) == 1
+    assert any_store.get("left") == Record(Key("left", 1), start(), (), "expired", 16.0)
+    assert any_store.open_count() == 4
+    with pytest.raises(Conflict):
+        any_store.append(Key("left", 1), 0, step(1), None)
+    ends = [record.end_reason for record in any_store.records()]
+    assert ends == ["expired", None, None, None, "superseded", None, None]
+    # A sign of life from before its last change doesn't shorten it.
+    any_store.touch(Key("stepped", 1), 3.0)
+    assert any_store.expire(15.0, 17.0) == 0
+    assert any_store.expire(15.5, 18.0) == 4
+    assert any_store.open_count() == 0
+
+
+def test_many_expire(any_store: EpisodeStore) -> None:
+    for number in range(1_250):
+        any_store.create(f"e-{number}", start(number))
+    assert any_store.open_count() == 1_250
+    assert any_store.expire(1_111.0, 2_000.0) == 1_111
+    assert any_store.open_count() == 139
+    assert any_store.prune(2_000.0) == 0
+    assert any_store.prune(2_000.5) == 1_111
+    assert [record.key.episode_id for record in any_store.records()] == [
+        f"e-{number}" for number in range(1_111, 1_250)
+    ]
+
+
+def test_what_is_over_is_pruned(any_store: EpisodeStore) -> None:
+    any_store.create("open", start(1.0))
+    any_store.create("e", start(1.0, "r0"))
+    any_store.append(Key("e", 1), 0, step(1, "r1"), None)
+    any_store.create("e", start(2.0, "r2"))
+    any_store.create("over", start(1.0, "r0"))
+    any_store.append(Key("over", 1), 0, step(1, "r1"), "resolved")
+    any_store.bind("10.0.0.1", Key("over", 1))
+    any_store.bind("10.0.0.2", Key("e", 1))
+    any_store.bind("10.0.0.3", Key("over", 1))
+    any_store.bind("10.0.0.3", Key("open", 1))
+    assert any_store.prune(11.0) == 0
+    assert any_store.prune(11.5) == 2
+    assert [record.key for record in any_store.records()] == [("open", 1), ("e", 2)]
+    assert any_store.get("over") is None
+    assert [any_store.find("e", name) is None for name in ("r0", "r1", "r2")] == [True, True, False]
+    assert any_store.find("over", "r0") is None and any_store.find("over", "r1") is None
+    assert [any_store.bound(f"10.0.0.{number}") for number in (1, 2, 3)] == [None, "e", "open"]
+    # The request ids may be used again; an episode that is gone begins anew.
+    assert any_store.create("e", start(3.0, "r1")).key == Key("e", 3)
+    assert any_store.create("over", start(3.0, "r0")).key == Key("over", 1)
+    assert any_store.open_count() == 3
+
+
+def test_attempts_are_pruned_in_their_order(any_store: EpisodeStore) -> None:
+    for at in (1.0, 2.0, 3.0):
+        any_store.create("e", start(at))
+    any_store.end(Key("e", 3), "resolved", 4.0)
+    any_store.end(Key("e", 2), "superseded", 20.0)
+    # The third is kept for the second's sake: an attempt's number is never given twice.
+    assert any_store.prune(10.0) == 1
+    assert [record.key for record in any_store.records()] == [("e", 2), ("e", 3)]
+    assert any_store.prune(10.0) == 0
+    assert any_store.prune(21.0) == 2
+    assert any_store.get("e") is None
+
+
+# -- Addresses, packs, notes
+
+
 def test_addresses(any_store: EpisodeStore) -> None:
     assert any_store.bound("10.0.0.1") is None
     assert any_store.bind("10.0.0.1", Key("e", 1)) is None
@@ -110,79 +403,133 @@ def test_addresses(any_store: EpisodeStore) -> None:
     assert any_store.bind("10.0.0.1", Key("g", 1)) == Key("e", 1)
     assert any_store.bound("10.0.0.1") == "g"
     assert any_store.bound("10.0.0.2") == "f"
+    # No episode comes of it.
+    assert any_store.get("g") is None and list(any_store.records()) == []
+    assert any_store.create("g", start()).key == Key("g", 1)
 
 
-def test_of_many_writers_one_wins(any_store: EpisodeStore) -> None:
+def test_packs(any_store: EpisodeStore) -> None:
+    source = "pack: x\n" + "# 版本 \ud83d\n" * 20_000
+    assert any_store.pack("d1") is None
+    any_store.keep_pack("d1", source)
+    any_store.keep_pack("d1", source)
+    any_store.keep_pack("d2", "")
+    assert any_store.pack("d1") == source
+    assert any_store.pack("d2") == ""
+
+
+def test_notes_are_compared_and_set(any_store: EpisodeStore) -> None:
+    assert any_store.recall("mcp:1") is None
+    assert any_store.swap("mcp:1", None, None, 1.0)
+    assert not any_store.swap("mcp:1", "a", "b", 1.0)
+    assert any_store.recall("mcp:1") is None and any_store.count("") == 0
+    assert any_store.swap("mcp:1", None, "a", 1.0)
+    assert not any_store.swap("mcp:1", None, "b", 2.0)
+    assert not any_store.swap("mcp:1", None, None, 2.0)
+    assert not any_store.swap("mcp:1", "", "b", 2.0)
+    assert not any_store.swap("mcp:1", "b", None, 2.0)
+    assert any_store.recall("mcp:1") == "a"
+    assert any_store.swap("mcp:1", "a", "", 3.0)
+    assert any_store.recall("mcp:1") == ""
+    assert any_store.swap("mcp:1", "", None, 4.0)
+    assert any_store.recall("mcp:1") is None and any_store.count("") == 0
+
+
+def test_notes_are_forgotten(any_store: EpisodeStore) -> None:
+    for number in range(1_200):
+        assert any_store.swap(f"mcp:{number}", None, "x", number)
+    assert any_store.swap("ors:1", None, "x", 1.0)
+    assert (any_store.count("mcp:"), any_store.count("ors:"), any_store.count("mcp:1"), any_store.count("m:")) == (
+        1_200,
+        1,
+        # 1, 10 to 19, 100 to 199, 1000 to 1199
+        311,
+        0,
+    )
+    # Swapping a note for itself counts as swapping.
+    assert any_store.swap("mcp:0", "x", "x", 2_000.0)
+    assert any_store.forget("mcp:", 1_000.0) == 999
+    assert any_store.recall("mcp:0") == "x" and any_store.recall("mcp:999") is None
+    assert (any_store.count("mcp:"), any_store.count("")) == (201, 202)
+    assert any_store.forget("", 5_000.0) == 202
+    assert any_store.count("") == 0
+
+
+def test_a_store_that_works_says_so(any_store: EpisodeStore) -> None:
+    any_store.check()
+    assert list(any_store.records()) == [] and any_store.count("") == 0 and any_store.open_count() == 0
+
+
+# -- Many threads
+
+
+def test_of_many_writers_one_wins_each_step(any_store: EpisodeStore) -> None:
     any_store.create("e", start())
+    together = threading.Barrier(32)
 
-    def write(number: int) -> bool:
-        try:
-            any_store.append(Key("e", 1), 0, step(number), None)
-        except Conflict:
-            return False
-        return True
+    def write(number: int) -> list[int]:
+        """The steps that this writer won. Where it lost, it is told of an episode that has the step already."""
+        won = []
+        for index in range(10):
+            together.wait()
+            try:
+                any_store.append(Key("e", 1), index, Step({"writer": number}, None, float(index)), None)
+            except Conflict as conflict:
+                if conflict.current is None or len(conflict.current.steps) <= index:
+                    raise
+            else:
+                won.append(index)
+        return won
 
-    with ThreadPoolExecutor(16) as pool:
-        assert sum(pool.map(write, range(64))) == 1
+    with ThreadPoolExecutor(32) as pool:
+        wins = list(pool.map(write, range(32)))
+    assert sorted(index for won in wins for index in won) == list(range(10))
     record = any_store.get("e")
     assert record is not None
-    assert len(record.steps) == 1
+    winners = {index: number for number, won in enumerate(wins) for index in won}
+    assert [taken.action["writer"] for taken in record.steps] == [winners[index] for index in range(10)]
+
+
+def test_of_many_repeats_one_counts(any_store: EpisodeStore) -> None:
+    together = threading.Barrier(32)
+
+    def once(call: Callable[[], object]) -> tuple[Step, ...] | None:
+        """None where the call was the first, else the steps until it was answered."""
+        together.wait()
+        try:
+            call()
+        except Repeated as repeated:
+            return repeated.record.steps
+        return None
+
+    def play(_: int) -> tuple[object, object]:
+        reset = once(lambda: any_store.create("e", start(request_id="r")))
+        return reset, once(lambda: any_store.append(Key("e", 1), 0, step(1, "s"), None))
+
+    with ThreadPoolExecutor(32) as pool:
+        resets, steps = zip(*pool.map(play, range(32)), strict=True)
+    assert sorted(resets, key=repr) == [()] * 31 + [None]
+    assert sorted(steps, key=repr) == [(step(1, "s"),)] * 31 + [None]
+    assert list(any_store.records()) == [Record(Key("e", 1), start(request_id="r"), (step(1, "s"),), None, 11.0)]
 
 
 def test_of_many_resets_each_is_an_attempt(any_store: EpisodeStore) -> None:
     with ThreadPoolExecutor(16) as pool:
         attempts = list(pool.map(lambda number: any_store.create("e", start(number)).key.attempt, range(64)))
     assert sorted(attempts) == list(range(1, 65))
+    assert any_store.open_count() == 1
 
 
-def test_memory_drops_what_is_over_first() -> None:
-    store = MemoryStore(capacity=3)
-    for at, name in enumerate("abc"):
-        store.create(name, start(at, f"r-{name}"))
-    store.append(Key("c", 1), 0, step(1, "r-c1"), "resolved")
-    store.append(Key("a", 1), 0, step(1), None)
-    store.create("d", start(4.0))
-    assert (store.get("c"), store.find("c", "r-c1"), store.find("c", "r-c")) == (None, None, None)
-    # Nothing is over now: b was left alone for longest.
-    store.create("e", start(5.0))
-    assert store.get("b") is None
-    assert [name for name in "abcde" if store.get(name)] == ["a", "d", "e"]
+def test_of_many_swaps_one_wins(any_store: EpisodeStore) -> None:
+    any_store.swap("n", None, "0", 1.0)
 
+    def add(_: int) -> None:
+        while True:
+            before = any_store.recall("n")
+            assert before is not None
+            if any_store.swap("n", before, str(int(before) + 1), 2.0):
+                return
 
-def test_memory_drops_older_attempts_before_newer_ones() -> None:
-    store = MemoryStore(capacity=2)
-    for at in range(5):
-        store.create("e", start(at, f"r{at}"))
-    assert [store.find("e", f"r{at}") is not None for at in range(5)] == [False, False, False, True, True]
-    newest = store.get("e")
-    assert newest is not None
-    assert newest.key.attempt == 5
-    store.end(Key("e", 4), "superseded", 9.0)
-    store.create("f", start(6.0))
-    assert (store.find("e", "r3"), store.get("e")) == (None, newest)
-
-
-def test_memory_is_bounded() -> None:
-    store = MemoryStore(capacity=10)
-    for number in range(1_000):
-        key = store.create(f"e{number}", start(number, "r")).key
-        store.append(key, 0, step(1, "s"), "resolved" if number % 2 else None)
-        store.bind(f"10.0.0.{number}", key)
-    assert sum(store.get(f"e{number}") is not None for number in range(1_000)) == 10
-    assert sum(store.bound(f"10.0.0.{number}") is not None for number in range(1_000)) == 10
-    with pytest.raises(ValueError, match="capacity"):
-        MemoryStore(capacity=0)
-
-
-def test_a_sign_of_life_changes_nothing_else(any_store: EpisodeStore) -> None:
-    created = any_store.create("e", start())
-    any_store.touch(Key("e", 1), 30.0)
-    assert any_store.get("e") == created._replace(touched=30.0)
-    any_store.append(Key("e", 1), 0, step(1), "resolved")
-    any_store.touch(Key("e", 1), 40.0)
-    ended = any_store.get("e")
-    assert ended is not None
-    assert (ended.end_reason, ended.changed, ended.touched) == ("resolved", 11.0, 40.0)
-    any_store.touch(Key("e", 2), 50.0)
-    any_store.touch(Key("another", 1), 50.0)
-    assert any_store.get("e") == ended and any_store.get("another") is None
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(80)))
+    assert any_store.recall("n") == "80"

@@ -321,7 +321,7 @@ def test_what_is_unknown_is_said_first(service: Service) -> None:
 
 def test_the_record_keeps_what_was_asked(service: Service) -> None:
     service.reset({"episode_id": "e", "pack": "lamps", "split": "train", "index": 2}, NOBODY)
-    record = service.record("e")
+    record = service.record("e", NOBODY)
     assert record is not None
     assert record.start.options == {"pack": "lamps", "split": "train", "index": 2}
     assert record.start.ticket_id == "t-4"
@@ -329,7 +329,7 @@ def test_the_record_keeps_what_was_asked(service: Service) -> None:
 
 def test_a_socket_resets_in_the_same_way(service: Service) -> None:
     ids = iter("ab")
-    sessions = Sessions(lambda: 0.0, lambda: next(ids))
+    sessions = Sessions(lambda: 0.0, lambda: next(ids), notes=MemoryStore())
     talk = Conversation(service, Mcp(service, sessions), sessions.open(socket=True))
 
     def said(data: dict[str, Any]) -> Any:

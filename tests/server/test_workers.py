@@ -94,4 +94,20 @@ def test_a_pack_that_is_no_longer_served(
 ) -> None:
     begin(worker())
     other = Service([load_pack(root / "tests" / "packs" / "desk.yaml")], store, contract)
-    assert "no longer served" in problem(409, lambda: step(other, RESOLVE)).detail
+    # It is kept, so the episode goes on; a new one can't be begun with it.
+    assert step(other, CLASSIFY)["reward"] == 0.5
+    problem(404, lambda: begin(other, "f", pack="lamps"))
+
+
+class Forgetful(MemoryStore):
+    """Keeps no packs."""
+
+    def pack(self, digest: str) -> str | None:
+        return None
+
+
+def test_a_pack_that_is_neither_served_nor_kept(lamps: Pack, contract: Contract, root: Path) -> None:
+    store = Forgetful()
+    begin(Service([lamps], store, contract))
+    other = Service([load_pack(root / "tests" / "packs" / "desk.yaml")], store, contract)
+    assert "neither served nor kept" in problem(409, lambda: step(other, RESOLVE)).detail

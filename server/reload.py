@@ -1,0 +1,136 @@
+"""New packs without a restart: the first process loads them, its workers take them over.
+
+The first process proves the new packs and hands their sources on in a file; a worker makes the packs of it again, which
+is quick, and serves them to new episodes. Packs that are unfit change nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from engine.diagnostics import PackError
+from engine.load import rebuild
+from engine.pack import Pack
+from server.loading import Unfit, load_packs, stamp
+from server.service import Service
+from server.settings import state_folder
+from server.store import Unavailable
+
+logger = logging.getLogger("server")
+
+_PACKS, _RESULT = "packs.json", "result.json"
+
+
+class NotRunning(RuntimeError):
+    """No server can be told to reload; the text says why."""
+
+
+class Reloader:
+    """In the first process: loads the packs at `paths` anew, for it and its workers; `folder` is theirs to share."""
+
+    def __init__(self, service: Service, paths: Sequence[Path | str], folder: Path) -> None:
+        self._service = service
+        self._paths = paths
+        self._folder = folder
+        self._stamp = stamp(paths)
+
+    def changed(self) -> bool:
+        """Whether a file of the packs was written since the last look."""
+        before, self._stamp = self._stamp, stamp(self._paths)
+        return before != self._stamp
+
+    def reload(self) -> bool:
+        """Whether the workers have something to take over. Unfit packs are said on stderr, and the old ones stay."""
+        wrong: str | None = None
+        try:
+            packs = load_packs(self._paths)
+            self._service.adopt(packs)
+            _write(self._folder / _PACKS, [pack.source for pack in packs])
+        except (Unfit, Unavailable) as error:
+            wrong = str(error)
+        _write(self._folder / _RESULT, {"at": time.time(), "wrong": wrong})
+        if wrong is not None:
+            logger.error("the packs were not loaded anew, and the old ones stay:\n%s", wrong)
+            return False
+        logger.info("the packs were loaded anew", extra={"packs": [pack.name for pack in packs]})
+        return True
+
+
+def take_over(service: Service, folder: Path) -> None:
+    """In a worker: serve the packs that the first process loaded last."""
+    sources = _read(folder / _PACKS)
+    try:
+        if sources is not None:
+            service.adopt([_known(service, source) for source in sources])
+    except (PackError, Unavailable):
+        logger.exception("the new packs could not be taken over, and the old ones stay")
+
+
+def announce(port: int, folder: Path) -> None:
+    """Leave word of how to find this process, for `tell`. Without a place to leave it, only signals reach it."""
+    with suppress(OSError):
+        _note(port).parent.mkdir(parents=True, exist_ok=True)
+        _write(_note(port), {"pid": os.getpid(), "folder": str(folder)})
+
+
+def withdraw(port: int) -> None:
+    note = _read(_note(port))
+    if isinstance(note, Mapping) and note.get("pid") == os.getpid():
+        with suppress(OSError):
+            _note(port).unlink()
+
+
+def tell(port: int, seconds: float = 60.0) -> str | None:
+    """Have the server at a port of this machine reload its packs. What is wrong with them, None if nothing is.
+
+    Raises NotRunning.
+    """
+    note = _read(_note(port))
+    if not isinstance(note, Mapping):
+        raise NotRunning(f"No server of yours is known at port {port}; --port says where it listens.")
+    result, asked = Path(note["folder"]) / _RESULT, time.time()
+    try:
+        os.kill(note["pid"], signal.SIGHUP)
+    except OSError:
+        raise NotRunning(f"The server that was at port {port} (process {note['pid']}) runs no more.") from None
+    while time.time() < asked + seconds:
+        said = _read(result)
+        if isinstance(said, Mapping) and said["at"] >= asked:
+            wrong: str | None = said["wrong"]
+            return wrong
+        time.sleep(0.05)
+    raise NotRunning(f"The server at port {port} did not answer for {seconds:.0f} seconds; its log may say why.")
+
+
+def _known(service: Service, source: str) -> Pack:
+    """The pack of a source; one that hasn't changed stays the very same, with all that is worked out about it."""
+    for pack in service.catalogue.by_name.values():
+        if pack.source == source:
+            return pack
+    return rebuild(source)
+
+
+def _note(port: int) -> Path:
+    return state_folder() / f"{port}.json"
+
+
+def _write(path: Path, value: Any) -> None:
+    """All of it or nothing: a reader never sees half a file."""
+    half = path.with_suffix(f".{os.getpid()}")
+    half.write_text(json.dumps(value), encoding="utf-8")
+    half.replace(path)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

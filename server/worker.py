@@ -1,0 +1,136 @@
+"""gunicorn's ASGI worker with a goodbye, and with some of its private parts replaced.
+
+What is private to gunicorn stands here and in `server.peers`, and nowhere else. Where a version of it lacks one of
+these parts, or calls it in another way, it does things its own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from gunicorn.asgi.protocol import ASGIProtocol  # type: ignore[import-untyped]
+from gunicorn.asgi.websocket import WebSocketProtocol  # type: ignore[import-untyped]
+from gunicorn.workers.gasgi import ASGIWorker  # type: ignore[import-untyped]
+
+from server import http
+from server.problems import Problem, quoted, server_mistake
+
+# In seconds: how long what was answered last may still be on its way; and how long before its time is up a worker goes
+# by itself, whatever is still under way, for then it is killed.
+MOMENT, MARGIN = 0.5, 2.0
+
+
+class Worker(ASGIWorker):  # type: ignore[misc]
+    """Says goodbye on the sockets, finishes what was asked over HTTP, and doesn't wait for idle connections."""
+
+    _leaving: asyncio.Task[None] | None = None
+    _hanging_up: asyncio.Task[None] | None = None
+
+    def init_process(self) -> None:
+        wait_no_longer(ASGIProtocol)
+        refuse_with_problems(ASGIProtocol)
+        unmask_quickly(WebSocketProtocol)
+        super().init_process()
+
+    def handle_exit_signal(self) -> None:
+        """SIGTERM, of which there may be several."""
+        super().handle_exit_signal()
+        if self._leaving is None:
+            self._leaving = self.loop.create_task(self._leave())
+
+    def handle_quit_signal(self) -> None:
+        """SIGINT and SIGQUIT: there is time for a goodbye, and for nothing else."""
+        super().handle_quit_signal()
+        self._hanging_up = self.asgi.asgi.hang_up()
+
+    async def _leave(self) -> None:
+        try:
+            await asyncio.wait_for(self.asgi.asgi.leave(), max(self.cfg.graceful_timeout - MARGIN, MOMENT))
+            await asyncio.sleep(MOMENT)
+        except TimeoutError:
+            self.log.warning("A request that is under way is given up.")
+        finally:
+            super().handle_quit_signal()
+
+
+# -- Connections, and what the parser refuses
+
+
+def wait_no_longer(protocol: Any) -> None:
+    """Wait for a connection's first request as long as for the next one, and not for ever."""
+    made = getattr(protocol, "connection_made", None)
+    if made is None or not hasattr(protocol, "_arm_keepalive_timer") or getattr(made, "waits_no_longer", False):
+        return
+
+    def connection_made(self: Any, transport: Any) -> None:
+        made(self, transport)
+        if getattr(self, "_request_ready", None) is not None:  # what the timer is about
+            self._arm_keepalive_timer()
+
+    connection_made.waits_no_longer = True  # type: ignore[attr-defined]
+    protocol.connection_made = connection_made
+
+
+def refuse_with_problems(protocol: Any) -> None:
+    """Let what can't be read as HTTP be answered with problem documents, as everything else is."""
+    plainly = getattr(protocol, "_send_error_response", None)
+    if plainly is None or getattr(plainly, "with_problems", False):
+        return
+
+    def send(self: Any, *given: Any, **named: Any) -> None:
+        try:
+            write, answer = self._safe_write, _refusal(self.cfg, *given, **named)
+        except Exception:
+            plainly(self, *given, **named)
+        else:
+            write(answer)
+
+    send.with_problems = True  # type: ignore[attr-defined]
+    protocol._send_error_response = send
+
+
+def _refusal(cfg: Any, status: int, message: str, headers: Iterable[tuple[str, str]] = ()) -> bytes:
+    """A whole response; `message` is what the parser says."""
+    answer = http.refuse(_problem(cfg, status, message))
+    lines = [
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"Content-Type: {answer.media_type}",
+        f"Content-Length: {len(answer.body)}",
+        *(f"{name}: {value}" for name, value in headers),
+        "Connection: close",
+        "\r\n",
+    ]
+    return "\r\n".join(lines).encode("latin-1") + answer.body
+
+
+def _problem(cfg: Any, status: int, message: str) -> Problem:
+    match status:
+        case 414:
+            return Problem(414, f"The first line of the request is longer than {cfg.limit_request_line} bytes.")
+        case 431:
+            many, long = cfg.limit_request_fields, cfg.limit_request_field_size
+            return Problem(431, f"There may be {many} headers in a request, each of up to {long} bytes.")
+        case 426:
+            return Problem(426, "Only version 13 of the WebSocket protocol is spoken here.")
+        case 500:
+            return server_mistake()
+        case _:
+            return Problem(status, f"The request can't be read as HTTP/1.1: {quoted(message)}.")
+
+
+# -- What comes over sockets
+
+
+def unmask_quickly(protocol: Any) -> None:
+    """Frames are unmasked byte by byte in Python, while everybody waits: a quarter of a second for a megabyte."""
+    if hasattr(protocol, "_unmask"):
+        protocol._unmask = _unmask
+
+
+def _unmask(self: Any, payload: bytes, masking_key: bytes) -> bytes:
+    size = len(payload)
+    mask = (masking_key * (size // 4 + 1))[:size]
+    return (int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")).to_bytes(size, "little")

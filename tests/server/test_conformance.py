@@ -1,0 +1,350 @@
+"""What is served is what /openapi.json says, and all of it: asked by Schemathesis, and by whole episodes.
+
+`Everything` plays through every route until it has seen each status that the document promises; an answer that the
+document doesn't have fails, and so does a promise that nobody saw kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.load import load_pack
+from engine.pack import Pack
+from server.app import Deskproof, create_app
+from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS
+from server.store.memory import MemoryStore
+from tests.server.specification import Specification
+from tests.serving import free_port, fresh_environment, serving
+
+LAMPS = Path(__file__).with_name("lamps.yaml")
+DESK = Path(__file__).parent.parent / "packs" / "desk.yaml"
+EASY = "easy-info-collection"
+GOOD: tuple[dict[str, Any], ...] = (
+    {"type": "classify"},
+    {"type": "ask_info", "field": "order"},
+    {"type": "ask_info", "field": "email"},
+    {"type": "resolve"},
+)
+SPLITS = ("train", "validation", "test")
+Sent = dict[str, Any]  # keywords of a request
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
+
+
+@pytest.fixture(scope="module")
+def address(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, folder = free_port(), tmp_path_factory.mktemp("conformance")
+    packs = os.pathsep.join(map(str, (LAMPS, DESK)))
+    own = {"PYTHONPATH": str(root), "PORT": str(port), "PACKS": packs, "XDG_STATE_HOME": str(folder)}
+    with serving((sys.executable, "-m", "server.app"), port, cwd=folder, env={**os.environ, **own}) as url:
+        yield url
+
+
+# -- Schemathesis
+
+
+def test_schemathesis_finds_nothing(root: Path, address: str, tmp_path: Path) -> None:
+    """All of its checks; the requests are the same each time (schemathesis.toml)."""
+    config = Path(__file__).with_name("schemathesis.toml")
+    command = (sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", f"{address}/openapi.json")
+    env = {**fresh_environment(), "PYTHONPATH": str(root), "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+    document = httpx.get(f"{address}/openapi.json", trust_env=False).json()
+    many = sum(len(methods) for path, methods in document["paths"].items() if path != "/openapi.json")
+    assert re.search(rf"Tested: {many}\n", done.stdout), done.stdout  # all but the document's own route
+
+
+# -- Every route, every status
+
+# No request makes these fail: they ask nothing of the store, or answer its mistakes in their own words.
+NEVER_500 = (
+    *("GET /health", "GET /metadata", "GET /tasks", "GET /packs", "GET /schema", "GET /openapi.json", "GET /docs"),
+    *("GET /", "POST /batch/reset", "POST /batch/step", "POST /mcp", "DELETE /mcp", "GET /list_environments"),
+    *("GET /{env}/splits", "POST /{env}/tasks", "POST /{env}/num_tasks", "POST /{env}/task", "POST /{env}/task_range"),
+    *("POST /create_session", "GET /{env}/tools"),
+)
+
+
+class Everything:
+    """A client that expects a status of each request, and holds each answer against the document."""
+
+    def __init__(self, http: httpx.Client, specification: Specification) -> None:
+        self.http = http
+        self.specification = specification
+
+    def ask(self, status: int, method: str, path: str, **sent: Any) -> Any:
+        answer = self.http.request(method, path, **sent)
+        assert answer.status_code == status, f"{method} {path}: {answer.status_code}, not {status}: {answer.text[:500]}"
+        return self.specification.check(method, path, status, answer.headers, answer.content)
+
+    def get(self, path: str, status: int = 200, **sent: Any) -> Any:
+        return self.ask(status, "GET", path, **sent)
+
+    def post(self, path: str, body: Any = None, status: int = 200, **sent: Any) -> Any:
+        return self.ask(status, "POST", path, **({} if body is None else {"json": body}), **sent)
+
+    def bad_json(self, path: str, **sent: Any) -> None:
+        self.ask(400, "POST", path, content=b'{"a": 1, "a": 2}', **sent)
+
+    def catalogue(self) -> None:
+        for path in ("/", "/health", "/metadata", "/packs", "/openapi.json", "/docs"):
+            self.get(path)
+            assert self.ask(200, "HEAD", path) is None
+        for path in ("/tasks", "/schema"):
+            for name in ({}, {"pack": "lamps"}, {"pack": "desk"}):
+                self.get(path, params=name)
+            self.get(path, 404, params={"pack": "lmps"})
+
+    def episodes(self) -> None:
+        began = self.post("/reset", {"ticket_id": "t-1", "seed": 7, "episode_id": "e", "request_id": "r-0"})
+        assert began == self.post("/reset", {"episode_id": "e", "request_id": "r-0"})
+        for action in ({}, {"type": "fly"}, {"type": "ask_info", "field": "shoe"}, {"name": 1}, *GOOD):
+            self.get("/state", params={"episode_id": "e"})
+            last = self.post("/step", {"action": action, "episode_id": "e"})
+        assert (last["done"], last["metadata"]["end_reason"]) == (True, "resolved")
+        assert self.get("/state", params={"episode_id": "e"})["status"] == "resolved"
+        assert self.post("/step", {**GOOD[0], "episode_id": "e"}, 409)["step_count"] == 8
+        for asked in ({"task_id": EASY}, {"split": "train"}, {"index": 0}, {"pack": "desk"}, {}, None):
+            self.post("/reset", asked)
+            seen = [self.post("/step", {"type": "classify"}) for _ in range(10)]
+            assert (seen[-1]["done"], self.get("/state")["done"]) == (True, True)
+        self.bad_json("/reset")
+        self.bad_json("/step")
+        self.post("/reset", {"ticket_id": "t-9"}, 404)
+        self.post("/reset", {"seed": -1}, 422)
+        self.post("/step", {"action": {}, "episode_id": "nobody"}, 404)
+        self.post("/step", {}, 422)
+        self.get("/state", 404, params={"episode_id": "nobody"})
+        assert self.get("/state", 422, params={"episode_id": ""})["detail"].startswith("The query is not")
+
+    def batches(self) -> None:
+        names = ["b-1", "b-2"]
+        began = self.post("/batch/reset", {"items": [{"episode_id": name, "ticket_id": "t-1"} for name in names] + [7]})
+        assert [item.get("status") for item in began["items"]] == [None, None, 422]
+        for action in GOOD:
+            stepped = self.post("/batch/step", {"items": [{"episode_id": name, "action": action} for name in names]})
+        assert [item["done"] for item in stepped["items"]] == [True, True]
+        late = self.post("/batch/step", {"items": [{"episode_id": "b-1", "action": {}}, {"action": {}}]})
+        assert [item["status"] for item in late["items"]] == [409, 422]
+        for path in ("/batch/reset", "/batch/step"):
+            self.bad_json(path)
+            self.post(path, {"items": [{}] * (MAX_ITEMS + 1)}, 422)
+            assert self.post(path, {"items": []}) == {"items": []}
+
+    def mcp(self) -> None:
+        def message(method: str, **params: Any) -> dict[str, Any]:
+            return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+        hello = message("initialize", protocolVersion="2025-06-18", capabilities={})
+        named = self.http.post("/mcp", json=hello).headers["Mcp-Session-Id"]
+        self.post("/mcp", hello)
+        here: Sent = {"headers": {"Mcp-Session-Id": named}}
+        self.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, 202, **here)
+        assert [tool["name"] for tool in self.post("/mcp", message("tools/list"), **here)["result"]["tools"]]
+        calls: tuple[dict[str, Any], ...] = (
+            {"name": "reset", "arguments": {"ticket_id": "t-1"}},
+            {"name": "fly"},
+            {"name": "resolve"},
+            {},
+        )
+        for call in calls:
+            self.post("/mcp", message("tools/call", **call), **here)
+        self.post("/mcp", message("openenv/session/close", session_id="nobody"))
+        for body in (7, [], message("fly"), [message("ping"), message("fly")], {"jsonrpc": "2.0"}):
+            self.post("/mcp", body)
+        self.ask(200, "POST", "/mcp", content=b"{")
+        self.post("/mcp", message("ping"), 404, headers={"Mcp-Session-Id": "nobody"})
+        self.ask(200, "DELETE", "/mcp", **here)
+        self.ask(404, "DELETE", "/mcp", **here)
+        self.ask(400, "DELETE", "/mcp")
+
+    def tasks(self) -> None:
+        assert self.get("/list_environments") == ["lamps", "desk"]
+        for env in ("lamps", "desk"):
+            assert [split["name"] for split in self.get(f"/{env}/splits")] == list(SPLITS)
+            for split in SPLITS:
+                many = self.post(f"/{env}/num_tasks", {"split": split})["num_tasks"]
+                assert len(self.post(f"/{env}/tasks", {"split": split})["tasks"]) == many
+                self.post(f"/{env}/task_range", {"split": split, "start": None, "stop": -1})
+                self.post(f"/{env}/task", {"split": split, "index": many}, 400)
+                for index in range(-many, many):
+                    self.post("/reset", self.post(f"/{env}/task", {"split": split, "index": index})["task"])
+        self.get("/nowhere/splits", 404)
+        for name, more in (("tasks", {}), ("num_tasks", {}), ("task", {"index": 0}), ("task_range", {})):
+            self.bad_json(f"/lamps/{name}")
+            self.post(f"/lamps/{name}", {"split": "dev", **more}, 400)
+            self.post(f"/nowhere/{name}", {"split": "train", **more}, 404)
+            self.post(f"/lamps/{name}", {"split": 7, **more}, 422)
+
+    def ors(self) -> None:
+        ((_, named), _) = self.post("/create_session")
+        here: Sent = {"headers": {"X-Session-ID": named}}
+        for env in ("lamps", "desk"):
+            self.get(f"/{env}/tools")
+        self.get("/nowhere/tools", 404)
+        self.post("/create", {"task_spec": {"ticket_id": "t-1", "seed": 7}, "env_name": "lamps"}, **here)
+        self.post("/create", {"task_spec": {"ticket_id": "t-1"}}, 400, **here)
+        self.post("/ping", **here)
+        for path in ("/lamps/task_tools", "/lamps/prompt"):
+            self.get(path, **here)
+            self.get(path, 400)
+            self.get(path, 404, headers={"X-Session-ID": "nobody"})
+        calls = [
+            {"name": action["type"], "input": {**action, "type": None}} for action in ({"type": "fly"}, *GOOD, *GOOD)
+        ]
+        events = [self.post("/lamps/call", call, **here) for call in calls]
+        finished = [json.loads("".join(data for _, data in told[1:])) for told in events]
+        assert [result["ok"] for result in finished] == [True] * 5 + [False] * 4
+        assert finished[4]["output"]["finished"] is True
+        again = self.post("/lamps/call", {**calls[0], "task_id": events[0][0][1]}, **here)
+        assert again == events[0]
+        assert self.post("/lamps/call", {**calls[0], "task_id": "x"}, **here) == [("error", "unknown task_id")]
+        self.post("/desk/call", calls[0], 400, **here)
+        self.post("/lamps/call", calls[0], 404, headers={"X-Session-ID": "nobody"})
+        self.post("/lamps/call", {"name": "fly"}, 422, **here)
+        for path in ("/create", "/lamps/call"):
+            self.bad_json(path, **here)
+        self.post("/ping", None, 404, headers={"X-Session-ID": "nobody"})
+        for path in ("/ping", "/delete", "/delete_session"):
+            self.post(path, None, 400)
+        for path in ("/delete", "/delete_session"):
+            assert self.post(path, **here) == {"sid": named}
+        self.post("/create", {"split": "train", "index": 0}, **here)  # in which environment, the next path says
+        self.get("/desk/prompt", **here)
+        elsewhere: Sent = {"headers": {"X-Session-ID": "another"}}
+        for ticket in ("t-9", ""):
+            self.post("/create", {"task_spec": {"ticket_id": ticket}}, 404, **elsewhere)
+        for wrong in (
+            {},
+            {"task_spec": {"id": ""}, "split": "train"},
+            {"task_spec": {"id": "t-1", "pack": 7}, "env_name": "x"},
+        ):
+            self.post("/create", wrong, 422, **elsewhere)
+
+    def too_much(self) -> None:
+        for label, _ in set(self.specification.promised()):
+            method, _, path = label.partition(" ")
+            limit = MAX_BATCH if path.startswith("/batch/") else MAX_BODY
+            self.ask(413, method, path.replace("{env}", "lamps"), content=b" " * (limit + 1))
+
+    def with_a_pack_that_is_gone(self, lamps: Pack, desk: Pack) -> None:
+        """Episodes of a pack that the server, started anew, doesn't have."""
+        store = MemoryStore()
+        session: Sent = {"headers": {"X-Session-ID": "s"}}
+        with in_process(create_app([lamps], store)) as before:
+            before.post("/reset", json={"episode_id": "e", "request_id": "r"}).raise_for_status()
+            before.post("/create", json={"task_spec": {"id": "t-1"}}, **session).raise_for_status()
+        with in_process(create_app([desk], store)) as after:
+            here = Everything(after, self.specification)
+            here.post("/reset", {"episode_id": "e", "request_id": "r"}, 409)
+            here.post("/step", {"episode_id": "e", "action": {}}, 409)
+            here.get("/state", 409, params={"episode_id": "e"})
+            for path in ("/desk/prompt", "/desk/task_tools"):
+                here.get(path, 409, **session)
+            here.post("/desk/call", {"name": "fly", "input": {}}, 409, **session)
+
+    def with_a_store_that_fails(self, lamps: Pack) -> None:
+        class Failing(MemoryStore):
+            def __getattribute__(self, name: str) -> Any:
+                if burning and not name.startswith("_"):
+                    raise RuntimeError("the disk is on fire")
+                return super().__getattribute__(name)
+
+        burning = False
+        with in_process(create_app([lamps], Failing())) as http:
+            burning = True
+            named = {"X-Session-ID": "s", "Mcp-Session-Id": "s"}
+            for label in {label for label, _ in self.specification.promised()}:
+                method, _, path = label.partition(" ")
+                bodies = {"/step": {"action": {}, "episode_id": "e"}, "/create": {"task_spec": {"id": "t-1"}}}
+                sent = bodies.get(path, {"name": "fly", "input": {}} if path.endswith("/call") else {})
+                query = {"episode_id": "e"} if path == "/state" else None
+                url = path.replace("{env}", "lamps")
+                answer = http.request(method, url, headers=named, json=sent, params=query)
+                assert (answer.status_code == 500) == (label not in NEVER_500), (label, answer.text)
+                assert "on fire" not in answer.text
+                self.specification.check(method, path, answer.status_code, answer.headers, answer.content)
+
+    def with_a_body_that_stops(self, lamps: Pack) -> None:
+        """gunicorn hangs up without a word where the sender does; other servers let the application have the last."""
+        application = create_app([lamps])
+        for label, _ in set(self.specification.promised()):
+            method, _, path = label.partition(" ")
+            path = path.replace("{env}", "lamps")
+            status, headers, content = asyncio.run(broken_off(application, method, path))
+            assert status == 408
+            self.specification.check(method, path, status, headers, content)
+
+
+def in_process(application: Deskproof) -> httpx.Client:
+    return httpx.Client(transport=httpx.WSGITransport(app=application), base_url="http://localhost")
+
+
+async def broken_off(application: Deskproof, method: str, path: str) -> tuple[int, httpx.Headers, bytes]:
+    """The answer to a request whose sender goes in the middle of the body."""
+    coming: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return coming.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": [],
+        "client": ("127.0.0.1", 1), "server": ("localhost", 80), "scheme": "http", "http_version": "1.1",
+    }  # fmt: skip
+    await application(scope, receive, send)
+    return sent[0]["status"], httpx.Headers(sent[0]["headers"]), sent[1]["body"]
+
+
+def test_every_route_and_every_status_is_seen_and_is_as_described(address: str, lamps: Pack) -> None:
+    with httpx.Client(base_url=address, trust_env=False, timeout=60) as http:
+        specification = Specification(http.get("/openapi.json").json())
+        everything = Everything(http, specification)
+        everything.catalogue()
+        everything.episodes()
+        everything.batches()
+        everything.mcp()
+        everything.tasks()
+        everything.ors()
+        everything.too_much()
+        everything.with_a_pack_that_is_gone(lamps, load_pack(DESK))
+        everything.with_a_store_that_fails(lamps)
+        everything.with_a_body_that_stops(lamps)
+    promised = set(specification.promised())
+    unseen = promised - specification.seen
+    assert unseen == {(label, "500") for label in NEVER_500}
+
+
+def test_a_status_or_a_route_that_is_not_described_is_noticed(address: str) -> None:
+    document = httpx.get(f"{address}/openapi.json", trust_env=False).json()
+    with httpx.Client(base_url=address, trust_env=False) as http:
+        for path, status, sent in (("/tasks", "404", {"params": {"pack": "x"}}), ("/health", "200", {})):
+            described = document["paths"][path]["get"]["responses"]
+            without = {code: response for code, response in described.items() if code != status}
+            paths = {**document["paths"], path: {"get": {**document["paths"][path]["get"], "responses": without}}}
+            here = Everything(http, Specification({**document, "paths": paths}))
+            with pytest.raises(AssertionError, match="is not described"):
+                here.get(path, int(status), **sent)
+        with pytest.raises(AssertionError, match="/nothing is not described"):
+            Everything(http, Specification(document)).get("/nothing", 404)
+        described = {**document, "paths": {"/health": document["paths"]["/packs"]}}
+        with pytest.raises(Exception, match="'default' is a required property"):
+            Everything(http, Specification(described)).get("/health")
