@@ -20,7 +20,7 @@ PATIENCE = 1024 * 1024  # bytes of a body that is too large and read all the sam
 MAX_BATCH = 4 * 1024 * 1024  # bytes of a body with many items
 MAX_ITEMS = 4_096
 MAX_DEPTH = 64  # objects and arrays inside each other
-MAX_DIGITS = 300  # of one number
+MAX_PARTS = 131_072  # objects and arrays in all
 MAX_ID = 255  # characters of an episode id or a request id
 MAX_SEED = 2**63 - 1
 MAX_REPORTED = 8  # of the members that aren't known
@@ -74,83 +74,77 @@ class CallBody:
 
 
 def decode(raw: bytes, limit: int = MAX_BODY) -> Any:
-    """Strict JSON in UTF-8; None for an empty body. Raises Problem 400, and 413 beyond `limit` bytes.
-
-    It takes time in proportion to the body, whatever that holds: everybody else waits for it.
-    """
+    """Strict JSON in UTF-8; None for an empty body. Raises Problem 400, and 413 beyond `limit` bytes."""
     if len(raw) > limit:
         raise too_large(limit)
+    # Everybody waits for what is done here: none of it may take longer than in proportion to the body.
     raw = raw.removeprefix(codecs.BOM_UTF8)
-    if _is_deep(raw):
-        raise _malformed(f"it nests deeper than {MAX_DEPTH} levels")
+    _check_shape(raw)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         return _refused(raw, error)
-    # orjson takes a key given twice, and rounds long integers. If it writes what it read, blanks aside, there was none.
+    # orjson takes a key given twice, and rounds integers beyond 64 bits. It did neither if it writes, blanks aside, the
+    # same again; else there is an escape, say, and closer looks are needed.
     written = orjson.dumps(value)
     if written == raw or written.translate(None, b" ") == raw.translate(None, _BLANKS):
         return value
-    return _compared(raw, value, written)
-
-
-def _compared(raw: bytes, value: Any, written: bytes) -> Any:
-    """What was read, which is written in another way than it came: with escapes, say. Raises Problem 400."""
-    bare = _STRING.sub(b"", raw)
-    if bare.count(b":") > _STRING.sub(b"", written).count(b":"):
+    if _strings(raw) > _strings(written):
         raise _malformed("an object has the same key twice")
-    if _LONG.search(bare) is None:
-        return value
-    _check_digits(bare)
-    return json.loads(raw)
+    return value if _LONG.search(raw) is None else json.loads(raw)
 
 
-def _refused(raw: bytes, error: orjson.JSONDecodeError) -> Any:
+_BLANKS = b" \t\r\n"
+_LONG = re.compile(rb"[0-9]{19}")  # a number that orjson may round; a string may hold one too, and does no harm
+
+
+def _refused(raw: bytes, error: orjson.JSONDecodeError) -> None:
     """None where there is nothing at all. Raises Problem 400, which says what is wrong."""
     if not raw.strip(_BLANKS):
-        return None
+        return
+    # What is JSON to kinder readers.
+    if "infinity" in error.msg:
+        raise _malformed(f"a number is too large (line {error.lineno}, column {error.colno})")
+    if "surrogate in string" in error.msg:
+        raise _malformed("it has half of a surrogate pair, \\ud800 to \\udfff, without the other half")
     try:
-        text = raw.decode("utf-8")
-        _check_digits(_STRING.sub(b"", raw))
-        json.loads(text, parse_constant=_constant)
+        json.loads(raw.decode("utf-8"), parse_constant=_constant)
     except UnicodeDecodeError as wrong:
         raise _malformed(f"it is not UTF-8 (byte {wrong.start})") from None
     except json.JSONDecodeError as wrong:
         raise _malformed(f"{wrong.msg} (line {wrong.lineno}, column {wrong.colno})") from None
-    # Only these two are JSON to kinder readers.
-    if "surrogate" in error.msg:
-        raise _malformed("it has half of a surrogate pair, \\ud800 to \\udfff, without the other half")
-    raise _malformed(f"a number is too large (line {error.lineno}, column {error.colno})")
+    except (ValueError, RecursionError):
+        pass  # a number of thousands of digits, or brackets without end, before the mistake
+    raise _malformed(f"{error.msg} (line {error.lineno}, column {error.colno})")
 
 
-_BLANKS = b" \t\r\n"
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # one without an end goes to the end
-_LONG = re.compile(rb"[0-9]{19}")  # perhaps an integer beyond 64 bits
-_TOO_LONG = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+def _strings(raw: bytes) -> int:
+    """How many quotes there are around strings, where it is JSON."""
+    plain = raw.replace(b"\\\\", b"")
+    return plain.count(b'"') - plain.count(b'\\"')
 
 
-def _check_digits(bare: bytes) -> None:
-    """Raises Problem 400. Python reads numbers of any length, in time that grows with its square."""
-    if _TOO_LONG.search(bare) is not None:
-        raise _malformed(f"a number has more than {MAX_DIGITS} digits")
-
-
-# Each bracket as a step up or down.
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_UP_AND_DOWN = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
-def _is_deep(raw: bytes) -> bool:
-    """Whether it nests deeper than MAX_DEPTH, as far as it is JSON."""
-    return len(raw) > MAX_DEPTH and _depth(raw) > MAX_DEPTH and _depth(_STRING.sub(b"", raw)) > MAX_DEPTH
+def _check_shape(raw: bytes) -> None:
+    """Raises Problem 400 where it nests too deep, or has too many objects and arrays; what isn't JSON may pass."""
+    wrong = _too_much(raw)
+    if wrong is not None:
+        # Brackets in strings were counted as well: once more without strings.
+        wrong = _too_much(b"".join(raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]))
+        if wrong is not None:
+            raise _malformed(wrong)
 
 
-def _depth(raw: bytes) -> int:
-    """How deep brackets nest, those in strings too; MAX_DEPTH may stand for less."""
-    steps = raw.translate(_STEPS, _ALL_BUT_BRACKETS)
-    if len(steps) <= MAX_DEPTH:
-        return MAX_DEPTH
-    return max(accumulate(memoryview(steps).cast("b")))
+def _too_much(raw: bytes) -> str | None:
+    steps = raw.translate(_UP_AND_DOWN, _ALL_BUT_BRACKETS)
+    if len(steps) > 2 * MAX_PARTS:
+        return f"it has more than {MAX_PARTS} objects and arrays"
+    if len(steps) > MAX_DEPTH and max(accumulate(memoryview(steps).cast("b"))) > MAX_DEPTH:
+        return f"it nests deeper than {MAX_DEPTH} levels"
+    return None
 
 
 def too_large(limit: int = MAX_BODY) -> Problem:

@@ -17,13 +17,14 @@ from engine.automaton import INVALID
 from engine.contract import Contract
 from engine.episode import Episode, EpisodeOver
 from engine.pack import Pack
+from server import refusals
 from server.answers import answer, state
 from server.body import ResetBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
 from server.choice import choose
 from server.moments import Moment, begin
 from server.naming import stored, told
-from server.problems import Problem, quoted
+from server.problems import Problem
 from server.sessions import Session
 from server.shelf import Shelf, Unserved
 from server.store import Append, Conflict, EpisodeStore, Key, Record, Repeated, Start, Step, Unavailable
@@ -233,7 +234,7 @@ class Service:
         except Repeated as repeated:
             return self._again(repeated.record, by)
         except Conflict as conflict:
-            raise _conflict(name, conflict.current) from None
+            raise refusals.conflict(name, conflict.current) from None
         return episode_id, by, after
 
     def state(self, episode_id: str | None, caller: Caller) -> dict[str, Any]:
@@ -243,7 +244,7 @@ class Service:
             named, _ = self._addressed(caller)
         record = self.record(named, caller)
         if record is None:
-            raise _no_episode(named)
+            raise refusals.no_episode(named)
         return state(named, record.end_reason, self.fold(record))
 
     def playing(self, caller: Caller) -> str | None:
@@ -286,7 +287,7 @@ class Service:
     def enter(self, caller: Caller, episode_id: str) -> None:
         """Let a session go on with an episode. Raises Problem 404."""
         if self.record(episode_id, caller) is None:
-            raise _no_episode(episode_id)
+            raise refusals.no_episode(episode_id)
         self._enter(caller, episode_id)
 
     def _enter(self, caller: Caller, episode_id: str) -> None:
@@ -311,7 +312,7 @@ class Service:
         """The newest attempt. Raises Problem 404, and 409 where it is over; Repeated comes before that."""
         record = self._store.get(name)
         if record is None:
-            raise _no_episode(told(name)[1])
+            raise refusals.no_episode(told(name)[1])
         if record.end_reason is not None and request_id is not None:
             earlier = self._store.find(name, request_id)
             if earlier is not None:
@@ -321,7 +322,7 @@ class Service:
     def _open(self, record: Record) -> _Running:
         """Raises Problem 409 where the attempt is over."""
         if record.end_reason is not None:
-            raise _over(record)
+            raise refusals.over(record)
         return self._at_hand.put(record.key, self._folded(record))
 
     def _append(self, running: _Running, action: Mapping[str, Any], request_id: str | None) -> Moment:
@@ -389,33 +390,3 @@ def _count(after: Moment, number: int = 1) -> None:
 def _answer(taken: Taken) -> dict[str, Any]:
     episode_id, by, moment = taken
     return answer(episode_id, by, moment.episode)
-
-
-def _no_episode(episode_id: str) -> Problem:
-    errors = [{"pointer": "/episode_id", "detail": f"unknown: {quoted(episode_id)}"}]
-    return Problem(404, f"There is no episode {quoted(episode_id)}: POST /reset starts one.", errors)
-
-
-def _over(record: Record) -> Problem:
-    episode_id, steps = told(record.key.episode_id)[1], len(record.steps)
-    if record.end_reason == "superseded":
-        why = (
-            "was superseded: a later reset from the same address, without episode_id or cookie, took its place. "
-            "Send an episode_id to play several at once."
-        )
-    elif record.end_reason == "expired":
-        why = "expired: nobody stepped it for too long. POST /reset starts another attempt."
-    else:
-        why = f"is over ({record.end_reason} after {steps} steps): POST /reset starts another attempt."
-    return Problem(409, f"Episode {quoted(episode_id)} {why}", episode_id=episode_id, step_count=steps)
-
-
-def _conflict(name: str, current: Record | None) -> Problem:
-    episode_id = told(name)[1]
-    if current is None:
-        return _no_episode(episode_id)
-    if current.end_reason is not None:
-        return _over(current)
-    steps = len(current.steps)
-    detail = f"Another request came first: episode {quoted(episode_id)} is at step {steps} now. Look, and step again."
-    return Problem(409, detail, episode_id=episode_id, step_count=steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -20,6 +21,11 @@ def own() -> int:
     """This process's memory, without what nobody uses any more."""
     gc.collect()
     return resident()
+
+
+def limit() -> None:
+    """From now on this process gets no more than 2 GB, and a MemoryError instead."""
+    resource.setrlimit(resource.RLIMIT_AS, (2 * 1024 * MB, 2 * 1024 * MB))
 
 
 class Growth:

@@ -8,38 +8,29 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import automaton, solve
-from engine.case import make_case
-from engine.diagnostics import CODES, Finding, as_json, render
-from engine.episode import Episode
-from engine.load import check_pack, load_pack, rebuild, shipped_packs
-from engine.pack import Pack
+from engine.load import check_pack, load_pack, shipped_packs
 from tests.faults import hostile
-from tests.faults.memory import MB, Growth, own
+from tests.faults.loading import PATIENCE, check, patience
+from tests.faults.memory import MB, Growth, limit, own
 
 SOAK = bool(os.environ.get("SOAK"))
 COUNT = 10_000 if SOAK else 120
-# Of one pack, in seconds, on a machine that has other things to do.
-PATIENCE = 60
-# What memory may grow by after the first tenth: the allocator's own untidiness, and what hypothesis notes down.
-SLACK = 48 * MB
+# What memory may grow by after the first tenth: caches of the last packs' rules, and the allocator's own untidiness.
+SLACK = 32 * MB
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where YAML ends a line.
-BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 pytestmark = pytest.mark.soak
 
@@ -83,110 +74,66 @@ def test_the_bases_are_sound(tmp_path: Path) -> None:
             (tmp_path / name).unlink()
 
 
-@contextmanager
-def patience(seconds: int) -> Iterator[None]:
-    """TimeoutError where what is done takes longer."""
-
-    def late(*_: Any) -> None:
-        raise TimeoutError(f"it isn't done after {seconds} seconds")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def check(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Loads a pack, looks at everything that is found, and plays what loads."""
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    try:
-        with patience(PATIENCE):
-            pack, found = check_pack(folder)
-            assert (pack is None) == any(finding.severity == "error" for finding in found)
-            for finding in found:
-                look_at(finding, folder, files)
-            if pack is not None:
-                play(pack)
-    finally:
-        for name in files:
-            (folder / name).unlink()
-        # Both keep what was last proved, of thousands of tickets, for whoever plays them.
-        automaton.automaton.cache_clear()
-        solve.solve.cache_clear()
-
-
-def look_at(finding: Finding, folder: Path, files: Mapping[str, bytes]) -> None:
-    """It has a known code, and its place is in the pack."""
-    assert finding.code in CODES
-    path = Path(finding.place.file)
-    assert path == folder or path.parent == folder, finding
-    text = files[path.name].decode("utf-8-sig", "replace") if path != folder else ""
-    lines = BREAK.split(text)
-    assert 1 <= finding.place.line <= len(lines), finding
-    assert 1 <= finding.place.column <= len(lines[finding.place.line - 1]) + 1, finding
-    assert "Traceback" not in render(finding)
-    orjson.dumps(as_json(finding))
-
-
-def play(pack: Pack) -> None:
-    """What loads can be played and written down, also by whoever kept its source."""
-    assert rebuild(pack.source).digest == pack.digest
-    for ticket_id in list(pack.tickets)[:3]:
-        episode = Episode.start(make_case(pack, ticket_id, 7))
-        for action in ({}, {"type": "classify"}, *({"type": "ask_info", "field": field} for field in pack.fields)):
-            if not episode.done:
-                episode = episode.step(action)
-        orjson.dumps(episode.observation)
-        assert 0 <= episode.score() <= 1
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pack")
 
 
-FEW = settings(
-    max_examples=COUNT // 2, deadline=None, derandomize=not SOAK, database=None, suppress_health_check=list(HealthCheck)
+@pytest.fixture(scope="module")
+def loader() -> Iterator[ProcessPoolExecutor]:
+    """A process that does nothing but load packs, so that its memory is theirs."""
+    with ProcessPoolExecutor(1, get_context("spawn"), limit) as pool:
+        yield pool
+
+
+MANY = settings(
+    max_examples=COUNT // 3, deadline=None, derandomize=not SOAK, database=None, suppress_health_check=list(HealthCheck)
 )
 
 
-def test_packs_with_changed_texts(folder: Path) -> None:
-    growth = Growth(COUNT // 2, own)
+def load_many(
+    loader: ProcessPoolExecutor, folder: Path, changes: st.SearchStrategy[Any], change: Callable[[bytes, Any], bytes]
+) -> None:
+    """Loads the packs that come of changes, each to one file of a pack."""
+    growth = Growth(COUNT // 3, lambda: loader.submit(own).result())
 
-    @FEW
-    @given(st.integers(0, 10_000), st.lists(hostile.edits(PIECES), min_size=1, max_size=4), st.binary(max_size=2))
-    def load(which: int, made: list[hostile.Edit], bytes_: bytes) -> None:
+    @MANY
+    @given(st.integers(0, 10_000), changes)
+    def load(which: int, made: Any) -> None:
         files = {name: text.encode() for name, text in bases()[which % len(bases())].items()}
         name = sorted(files)[which // 7 % len(files)]
-        content = hostile.edited(files[name].decode(), made).encode("utf-8", "surrogatepass")
-        at = which * 31 % (len(content) + 1)
-        files[name] = content[:at] + bytes_ + content[at:] if which % 9 == 0 else content
-        check(folder, files)
+        files[name] = change(files[name], made)
+        loader.submit(check, folder, files).result()
         growth.example()
 
     load()
     assert growth.bytes() < SLACK
 
 
-def test_packs_with_changed_values(folder: Path) -> None:
-    growth = Growth(COUNT // 2, own)
+def test_packs_with_changed_texts(loader: ProcessPoolExecutor, folder: Path) -> None:
+    edits = st.lists(hostile.edits(PIECES), min_size=1, max_size=4)
 
-    @FEW
-    @given(st.integers(0, 10_000), st.lists(hostile.CHANGES, min_size=1, max_size=4))
-    def load(which: int, changes: list[hostile.Change]) -> None:
-        files = {name: text.encode() for name, text in bases()[which % len(bases())].items()}
-        name = sorted(files)[which // 7 % len(files)]
-        document = hostile.changed(yaml.load(files[name], yaml.CSafeLoader), changes)
-        files[name] = written(document).encode("utf-8", "surrogatepass")
-        check(folder, files)
-        growth.example()
+    def change(content: bytes, made: list[hostile.Edit]) -> bytes:
+        return hostile.edited(content.decode(), made).encode("utf-8", "surrogatepass")
 
-    load()
-    assert growth.bytes() < SLACK
+    load_many(loader, folder, edits, change)
+
+
+def test_packs_with_changed_bytes(loader: ProcessPoolExecutor, folder: Path) -> None:
+    def change(content: bytes, made: tuple[float, int, bytes]) -> bytes:
+        where, far, piece = made
+        at = int(where * len(content))
+        return content[:at] + piece + content[at + far :]
+
+    load_many(loader, folder, st.tuples(st.floats(0, 1), st.integers(0, 3), st.binary(max_size=4)), change)
+
+
+def test_packs_with_changed_values(loader: ProcessPoolExecutor, folder: Path) -> None:
+    def change(content: bytes, made: list[hostile.Change]) -> bytes:
+        document = hostile.changed(yaml.load(content, yaml.CSafeLoader), made)
+        return written(document).encode("utf-8", "surrogatepass")
+
+    load_many(loader, folder, st.lists(hostile.CHANGES, min_size=1, max_size=4), change)
 
 
 def written(document: Any) -> str:

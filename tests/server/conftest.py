@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -16,6 +17,8 @@ from server.app import create_app
 from server.service import Service
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
+from server.store.opening import open_store
+from tests.server.redis_server import redis_server
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
 
@@ -64,3 +67,25 @@ def client(lamps: Pack) -> FlaskClient:
 def naive(lamps: Pack) -> FlaskClient:
     """A client that knows no cookies."""
     return create_app([lamps]).test_client(use_cookies=False)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    with redis_server() as server:
+        yield server.url
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EpisodeStore]:
+    """Each of the three stores, empty."""
+    match request.param:
+        case "memory":
+            url = "memory:"
+        case "sqlite":
+            url = f"sqlite:{tmp_path}/episodes.db"
+        case _:
+            # Each test has keys of its own.
+            url = f"{request.getfixturevalue('redis_url')}?prefix={quote(request.node.name)}"
+    store = open_store(url)
+    yield store
+    store.close()

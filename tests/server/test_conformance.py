@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ from engine.load import load_pack
 from engine.pack import Pack
 from server.app import Deskproof, create_app
 from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS
+from server.settings import Settings
+from server.store import Unavailable
 from server.store.memory import MemoryStore
+from server.tokens import digest
 from tests.server.specification import Specification
 from tests.serving import free_port, fresh_environment, serving
 
@@ -37,6 +40,7 @@ GOOD: tuple[dict[str, Any], ...] = (
     {"type": "resolve"},
 )
 SPLITS = ("train", "validation", "test")
+ONE = "https://one.example"
 Sent = dict[str, Any]  # keywords of a request
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
@@ -46,7 +50,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
 def address(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("conformance")
     packs = os.pathsep.join(map(str, (LAMPS, DESK)))
-    own = {"PYTHONPATH": str(root), "PORT": str(port), "PACKS": packs, "XDG_STATE_HOME": str(folder)}
+    own = {"PYTHONPATH": str(root), "PORT": str(port), "PACKS": packs, "STORE": f"sqlite:{folder / 'episodes.db'}"}
     with serving((sys.executable, "-m", "server.app"), port, cwd=folder, env={**os.environ, **own}) as url:
         yield url
 
@@ -71,10 +75,30 @@ def test_schemathesis_finds_nothing(root: Path, address: str, tmp_path: Path) ->
 # No request makes these fail: they ask nothing of the store, or answer its mistakes in their own words.
 NEVER_500 = (
     *("GET /health", "GET /metadata", "GET /tasks", "GET /packs", "GET /schema", "GET /openapi.json", "GET /docs"),
-    *("GET /", "POST /batch/reset", "POST /batch/step", "POST /mcp", "DELETE /mcp", "GET /list_environments"),
-    *("GET /{env}/splits", "POST /{env}/tasks", "POST /{env}/num_tasks", "POST /{env}/task", "POST /{env}/task_range"),
+    *("GET /", "POST /batch/reset", "POST /batch/step", "GET /list_environments", "GET /{env}/splits"),
+    *("POST /{env}/tasks", "POST /{env}/num_tasks", "POST /{env}/task", "POST /{env}/task_range"),
     *("POST /create_session", "GET /{env}/tools"),
 )
+PROBES = ("GET /health", "GET /ready")
+
+
+class Forgetful(MemoryStore):
+    """Keeps no packs."""
+
+    def pack(self, digest: str) -> str | None:
+        return None
+
+
+class Failing(MemoryStore):
+    """Does nothing but raise, once there is something to raise."""
+
+    error: Exception | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        error: Exception | None = object.__getattribute__(self, "error")
+        if error is not None and name != "error":
+            raise error
+        return super().__getattribute__(name)
 
 
 class Everything:
@@ -98,10 +122,15 @@ class Everything:
     def bad_json(self, path: str, **sent: Any) -> None:
         self.ask(400, "POST", path, content=b'{"a": 1, "a": 2}', **sent)
 
+    def labels(self) -> list[str]:
+        """Of every operation, such as "POST /reset"."""
+        return list(dict.fromkeys(label for label, _ in self.specification.promised()))
+
     def catalogue(self) -> None:
-        for path in ("/", "/health", "/metadata", "/packs", "/openapi.json", "/docs"):
+        for path in ("/", "/health", "/ready", "/metrics", "/metadata", "/packs", "/openapi.json", "/docs"):
             self.get(path)
             assert self.ask(200, "HEAD", path) is None
+        assert self.get("/metrics", headers={"Accept": "application/openmetrics-text"}).endswith("# EOF\n")
         for path in ("/tasks", "/schema"):
             for name in ({}, {"pack": "lamps"}, {"pack": "desk"}):
                 self.get(path, params=name)
@@ -234,19 +263,54 @@ class Everything:
             self.post("/create", wrong, 422, **elsewhere)
 
     def too_much(self) -> None:
-        for label, _ in set(self.specification.promised()):
+        for label in self.labels():
             method, _, path = label.partition(" ")
             limit = MAX_BATCH if path.startswith("/batch/") else MAX_BODY
             self.ask(413, method, path.replace("{env}", "lamps"), content=b" " * (limit + 1))
 
-    def with_a_pack_that_is_gone(self, lamps: Pack, desk: Pack) -> None:
-        """Episodes of a pack that the server, started anew, doesn't have."""
+    def from_a_page(self) -> None:
+        for label in self.labels():
+            self.ask(403, *place(label), headers={"Origin": "https://evil.example"})
+
+    def with_tokens(self, lamps: Pack, tokens: Path) -> None:
+        for http in faces(lambda: create_app([lamps], configured=Settings(tokens=tokens))):
+            here = Everything(http, self.specification)
+            for label in self.labels():
+                probe = label in PROBES
+                here.ask(200 if probe else 401, *place(label))
+                here.ask(200 if probe else 401, *place(label), headers={"Authorization": "Bearer guess"})
+            for named in ({"Authorization": "Bearer token-of-kim"}, {"X-API-Key": "token-of-kim"}):
+                here.post("/reset", {"episode_id": "e"}, headers=named)
+                here.get("/metrics", headers=named)
+            here.get("/state", 404, params={"episode_id": "e"}, headers={"X-API-Key": "token-of-sam"})
+
+    def with_a_rate(self, lamps: Pack) -> None:
+        """One request, and then one in 64 seconds: each of so many workers lets its share in."""
+        for http in faces(lambda: create_app([lamps], configured=Settings(rate=1, burst=1, workers=64))):
+            here = Everything(http, self.specification)
+            many = {"items": [{}, {}, {}]}
+            assert "retry_after" not in here.post("/batch/reset", many, 429), "they will never be let in"
+            for label in self.labels():
+                refusal = here.ask(200 if label in PROBES else 429, *place(label))
+                assert label in PROBES or 0 < refusal["retry_after"] <= 64
+
+    def with_little_room(self, lamps: Pack) -> None:
         store = MemoryStore()
+        with by_flask(create_app([lamps], store)) as before:
+            before.post("/reset").raise_for_status()
+        for http in faces(lambda: create_app([lamps], store, Settings(max_episodes=1))):
+            here = Everything(http, self.specification)
+            refusals = [here.post("/reset", {}, 503), *here.post("/batch/reset", {"items": [{}, {}]})["items"]]
+            assert [(refusal["status"], refusal["retry_after"]) for refusal in refusals] == [(503, 60)] * 3
+
+    def with_a_pack_that_is_gone(self, lamps: Pack, desk: Pack) -> None:
+        """Episodes of a pack that the server, started anew, doesn't have, and that its store didn't keep."""
+        store = Forgetful()
         session: Sent = {"headers": {"X-Session-ID": "s"}}
-        with in_process(create_app([lamps], store)) as before:
+        with by_flask(create_app([lamps], store)) as before:
             before.post("/reset", json={"episode_id": "e", "request_id": "r"}).raise_for_status()
             before.post("/create", json={"task_spec": {"id": "t-1"}}, **session).raise_for_status()
-        with in_process(create_app([desk], store)) as after:
+        with by_flask(create_app([desk], store)) as after:
             here = Everything(after, self.specification)
             here.post("/reset", {"episode_id": "e", "request_id": "r"}, 409)
             here.post("/step", {"episode_id": "e", "action": {}}, 409)
@@ -255,41 +319,70 @@ class Everything:
                 here.get(path, 409, **session)
             here.post("/desk/call", {"name": "fly", "input": {}}, 409, **session)
 
-    def with_a_store_that_fails(self, lamps: Pack) -> None:
-        class Failing(MemoryStore):
-            def __getattribute__(self, name: str) -> Any:
-                if burning and not name.startswith("_"):
-                    raise RuntimeError("the disk is on fire")
-                return super().__getattribute__(name)
+    def with_an_episode_that_expired(self, lamps: Pack) -> None:
+        store = MemoryStore()
+        with by_flask(create_app([lamps], store)) as http:
+            here = Everything(http, self.specification)
+            here.post("/reset", {"episode_id": "e"})
+            assert store.expire(float("inf"), 0.0) == 1
+            assert here.get("/state", params={"episode_id": "e"})["end_reason"] == "expired"
+            assert "expired" in here.post("/step", {"action": {}, "episode_id": "e"}, 409)["detail"]
 
-        burning = False
-        with in_process(create_app([lamps], Failing())) as http:
-            burning = True
-            named = {"X-Session-ID": "s", "Mcp-Session-Id": "s"}
-            for label in {label for label, _ in self.specification.promised()}:
-                method, _, path = label.partition(" ")
+    def with_a_store_that_fails(self, lamps: Pack, error: Exception, status: int, never: Collection[str]) -> None:
+        store = Failing()
+        application = create_app([lamps], store)
+        store.error = error
+        for http in faces(lambda: application):
+            for label in self.labels():
+                method, path = place(label)
                 bodies = {"/step": {"action": {}, "episode_id": "e"}, "/create": {"task_spec": {"id": "t-1"}}}
                 sent = bodies.get(path, {"name": "fly", "input": {}} if path.endswith("/call") else {})
                 query = {"episode_id": "e"} if path == "/state" else None
-                url = path.replace("{env}", "lamps")
-                answer = http.request(method, url, headers=named, json=sent, params=query)
-                assert (answer.status_code == 500) == (label not in NEVER_500), (label, answer.text)
+                named = {"X-Session-ID": "s", "Mcp-Session-Id": "s"}
+                answer = http.request(method, path, headers=named, json=sent, params=query)
+                assert (answer.status_code == status) == (label not in never), (label, answer.text)
                 assert "on fire" not in answer.text
                 self.specification.check(method, path, answer.status_code, answer.headers, answer.content)
 
     def with_a_body_that_stops(self, lamps: Pack) -> None:
         """gunicorn hangs up without a word where the sender does; other servers let the application have the last."""
         application = create_app([lamps])
-        for label, _ in set(self.specification.promised()):
-            method, _, path = label.partition(" ")
-            path = path.replace("{env}", "lamps")
+        for label in self.labels():
+            method, path = place(label)
             status, headers, content = asyncio.run(broken_off(application, method, path))
             assert status == 408
             self.specification.check(method, path, status, headers, content)
 
 
-def in_process(application: Deskproof) -> httpx.Client:
+def place(label: str) -> tuple[str, str]:
+    """The method, and a path that there is."""
+    method, _, path = label.partition(" ")
+    return method, path.replace("{env}", "lamps")
+
+
+class AsgiTransport(httpx.BaseTransport):
+    """httpx's own, for clients that don't wait."""
+
+    def __init__(self, application: Deskproof) -> None:
+        self._transport = httpx.ASGITransport(app=application)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            answer = await self._transport.handle_async_request(request)
+            return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+        return asyncio.run(ask())
+
+
+def by_flask(application: Deskproof) -> httpx.Client:
     return httpx.Client(transport=httpx.WSGITransport(app=application), base_url="http://localhost")
+
+
+def faces(make: Callable[[], Deskproof]) -> Iterator[httpx.Client]:
+    """Clients of a WSGI and of an ASGI application."""
+    for transport in (httpx.WSGITransport(app=make()), AsgiTransport(make())):
+        with httpx.Client(transport=transport, base_url="http://localhost") as client:
+            yield client
 
 
 async def broken_off(application: Deskproof, method: str, path: str) -> tuple[int, httpx.Headers, bytes]:
@@ -314,7 +407,9 @@ async def broken_off(application: Deskproof, method: str, path: str) -> tuple[in
     return sent[0]["status"], httpx.Headers(sent[0]["headers"]), sent[1]["body"]
 
 
-def test_every_route_and_every_status_is_seen_and_is_as_described(address: str, lamps: Pack) -> None:
+def test_every_route_and_every_status_is_seen_and_is_as_described(address: str, lamps: Pack, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"kim {digest('token-of-kim')}\nsam {digest('token-of-sam')}\n")
     with httpx.Client(base_url=address, trust_env=False, timeout=60) as http:
         specification = Specification(http.get("/openapi.json").json())
         everything = Everything(http, specification)
@@ -325,12 +420,38 @@ def test_every_route_and_every_status_is_seen_and_is_as_described(address: str, 
         everything.tasks()
         everything.ors()
         everything.too_much()
+        everything.from_a_page()
+        everything.with_tokens(lamps, tokens)
+        everything.with_a_rate(lamps)
+        everything.with_little_room(lamps)
         everything.with_a_pack_that_is_gone(lamps, load_pack(DESK))
-        everything.with_a_store_that_fails(lamps)
+        everything.with_an_episode_that_expired(lamps)
+        promised = set(specification.promised())
+        unstored = {label for label in everything.labels() if (label, "503") not in promised}
+        everything.with_a_store_that_fails(lamps, Unavailable("The disk is full: make room on it."), 503, unstored)
+        everything.with_a_store_that_fails(lamps, RuntimeError("the disk is on fire"), 500, NEVER_500)
         everything.with_a_body_that_stops(lamps)
-    promised = set(specification.promised())
     unseen = promised - specification.seen
     assert unseen == {(label, "500") for label in NEVER_500}
+
+
+def test_a_preflight_is_answered_on_every_route(lamps: Pack) -> None:
+    """By 204, with what may be sent; whoever asks it on behalf of another page is told nothing."""
+    for http in faces(lambda: create_app([lamps], configured=Settings(origins=(ONE,)))):
+        here = Everything(http, Specification(http.get("/openapi.json").json()))
+        for label in here.labels():
+            method, path = place(label)
+            asks = {"Origin": ONE, "Access-Control-Request-Method": method}
+            answer = http.options(path, headers=asks)
+            assert (answer.status_code, answer.content) == (204, b"")
+            assert answer.headers["Access-Control-Allow-Origin"] == ONE
+            assert method in answer.headers["Access-Control-Allow-Methods"].split(", ")
+            asks["Origin"] = "https://evil.example"
+            refusal = http.options(path, headers=asks)
+            assert refusal.status_code == 403
+            assert "Access-Control-Allow-Origin" not in refusal.headers
+        here.get("/packs", headers={"Origin": ONE})
+        assert http.post("/reset", headers={"Origin": ONE}).headers["Access-Control-Allow-Origin"] == ONE
 
 
 def test_a_status_or_a_route_that_is_not_described_is_noticed(address: str) -> None:
