@@ -259,7 +259,8 @@ def _take_body() -> None:
 def _request(asked: Request) -> http.Request:
     headers = _headers(asked)
     query, cookie = http.query(asked.query_string), http.cookie(headers.get("cookie"))
-    return http.Request(g.content, query, headers, cookie, asked.remote_addr, g.owner, g.spend)
+    # Where there are tokens an address is nobody's own.
+    return http.Request(g.content, query, headers, cookie, None if g.owner else asked.remote_addr, g.owner, g.spend)
 
 
 def _headers(asked: Request) -> dict[str, str]:

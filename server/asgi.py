@@ -30,6 +30,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+BODY_WITHIN = 60.0  # seconds from the first piece of a body to the last
+
 logger = logging.getLogger("server")
 
 
@@ -252,6 +254,15 @@ async def _content(receive: Receive, limit: int) -> bytes:
         if len(content) > limit:
             raise body.too_large(limit)
         return content
+    try:
+        async with asyncio.timeout(BODY_WITHIN):
+            return await _in_pieces(receive, message, limit)
+    except TimeoutError:
+        raise Problem(408, f"The body of the request did not come within {BODY_WITHIN:g} seconds.") from None
+
+
+async def _in_pieces(receive: Receive, message: Message, limit: int) -> bytes:
+    """What `_content` returns, where `message` has the first piece."""
     chunks: list[bytes] = []
     size = 0
     while message["type"] == "http.request":
@@ -316,7 +327,8 @@ def _request(
     scope: Scope, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, spend: batch.Spend
 ) -> http.Request:
     query, cookie = http.query(scope["query_string"]), http.cookie(headers.get("cookie"))
-    return http.Request(content, query, headers, cookie, address, owner, spend)
+    # Where there are tokens an address is nobody's own.
+    return http.Request(content, query, headers, cookie, None if owner else address, owner, spend)
 
 
 async def _send(send: Send, answer: http.Answer, more: Headers) -> None:

@@ -79,7 +79,8 @@ def decode(raw: bytes, limit: int = MAX_BODY) -> Any:
         raise too_large(limit)
     # Everybody waits for what is done here: none of it may take longer than in proportion to the body.
     raw = raw.removeprefix(codecs.BOM_UTF8)
-    _check_shape(raw)
+    if len(raw) > 2 * MAX_DEPTH:  # what is shorter has no room for more
+        _check_shape(raw)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from engine.action import action_space
+from engine.action import action_space, normalise
 from engine.case import make_case
 from engine.episode import Episode
 from engine.pack import Pack
 from server.answers import case_part, encode, fate_part
+from server.problems import Problem
 
 CASES = 1_024  # whose first moment is kept
 MOMENTS = 8_192  # that are kept as the next of another, some kilobytes each
+
+MAX_ACTION = 16 * 1024  # bytes of an action as JSON: it is stored, and every later answer has it in its history
 
 _Members = tuple[tuple[str, Any], ...]  # an action's, in the order in which they came
 
@@ -39,17 +42,19 @@ class Moment:
         self._parts: tuple[bytes, bytes] | None = None
 
     def step(self, action: Mapping[str, Any]) -> Moment:
-        """Raises EpisodeOver where the episode is done."""
+        """Raises EpisodeOver where the episode is done, Problem 422 where the action is larger than MAX_ACTION."""
         members = tuple(action.items())
         try:
             after = self._next.get(members)
             known = after is None and frozenset(members) in action_space(self.episode.case.pack).known
         except TypeError:  # a value that can't be looked up
             after, known = None, False
-        if after is None:
+        if after is None and known:
             after = Moment(self.episode.step(action))
-            if known:  # anything else an agent says is worked out anew: there is no end to it
-                self._keep(members, after)
+            self._keep(members, after)
+        elif after is None:  # what else an agent says is worked out anew: there is no end to it
+            _check_size(action)
+            after = Moment(self.episode.step(action))
         return after
 
     def _keep(self, members: _Members, after: Moment) -> None:
@@ -72,6 +77,14 @@ class Moment:
         before = {"observation": episode.observation, "reward": episode.reward, "done": episode.done}
         after = encode(case_part(episode) | fate_part(episode))
         return encode(before)[:-1] + b',"metadata":{"episode_id":', after[1:] + b"}"
+
+
+def _check_size(action: Mapping[str, Any]) -> None:
+    """Raises Problem 422."""
+    size = len(encode(normalise(action)))
+    if size > MAX_ACTION:
+        detail = f"The action is {size} bytes of JSON; {MAX_ACTION} are the most."
+        raise Problem(422, detail, [{"pointer": "/action", "detail": detail}])
 
 
 # Where next moments are kept, the oldest first. Its methods are atomic, so threads need no lock here.

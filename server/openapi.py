@@ -39,9 +39,9 @@ COOKIE = "deskproof_episode"
 _TAG: Schema = {
     "name": "Episodes",
     "description": "An episode is one ticket, played. It is named by `episode_id`, else by the cookie that `/reset` "
-    "sets, else, where the server has no tokens, it is the one last reset from the same address without either. A "
-    "request with a `request_id` can be repeated: the same `episode_id` and `request_id` get the first answer again, and "
-    "nothing changes.",
+    "sets, else, where the server has no tokens, it is the one last reset from the same address without either.\n\n"
+    "A request with a `request_id` can be repeated: the same `episode_id` and `request_id` get the first answer again, "
+    "and nothing changes.",
 }
 _SOCKETS: Schema = {
     "name": "WebSockets",

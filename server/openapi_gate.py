@@ -25,8 +25,8 @@ SCHEMES: Mapping[str, Schema] = {
 SECURITY: list[Schema] = [{}, *({name: []} for name in SCHEMES)]
 
 PROSE = f"""\
-**Tokens and rates.** A server may ask for a token, and may count requests by token, else by address. Neither holds for \
-`/health` and `/ready`. Whose token it was, owns what was begun with it: to anybody else it isn't there.
+**Tokens and rates.** A server may ask for a token, and may count requests by token, else by address; `/health` and \
+`/ready` are free of both. An episode belongs to the token that began it: to any other it isn't there.
 
 **Browsers.** What a page of another origin sends is a 403, whatever the route, unless the server was told to let it \
 in. A preflight for a page that may call (`OPTIONS`, with `Access-Control-Request-Method`) is answered by a 204 that \

@@ -77,7 +77,6 @@ def take_over(service: Service, folder: Path) -> None:
 def announce(port: int, folder: Path) -> None:
     """Leave word of how to find this process, for `tell`. Without a place to leave it, only signals reach it."""
     with suppress(OSError):
-        _note(port).parent.mkdir(parents=True, exist_ok=True)
         _write(_note(port), {"pid": os.getpid(), "folder": str(folder)})
 
 

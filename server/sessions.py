@@ -7,6 +7,7 @@ worker goes on with it. Either belongs to whoever opened it: to anybody else it 
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from server.naming import stored
 
 CAPACITY = 4_096
 NOTED_EVERY = 60.0  # seconds; more often a session's signs of life need not be stored
+SPARED = 2 * NOTED_EVERY  # seconds in which a session may be silent without being in anybody's way
 PREFIX = "mcp:"  # of the notes' names
 
 _SHARED = ("episode_id", "trained", "protocol")  # what one worker may learn from another
@@ -71,7 +73,8 @@ class Notes(Protocol):
 class Sessions:
     """The sessions of one process, and those of all that share `notes` with it; callable from any thread.
 
-    One that was silent for `idle` seconds goes when there is no room for another one, whoever holds it. `clock` is in
+    Where there is no room for another one, those go that were silent for longest: for `idle` seconds; if there are none,
+    for less, down to SPARED. Those that a socket holds are not silent until it was for `idle` seconds. `clock` is in
     seconds, the same for all that share the notes. What the notes raise passes through.
     """
 
@@ -90,14 +93,13 @@ class Sessions:
         self._idle = idle
         self._notes = notes
         self._own: dict[str, Session] = {}
+        self._crowded = -math.inf  # when nobody could make room
         self._lock = threading.Lock()
 
     def open(self, owner: str = "", *, socket: bool = False) -> Session:
         """A new session; `socket` for one that a socket holds and that ends with it. Raises Full."""
         with self._lock:
-            if self._active() >= self._capacity:
-                self._notes.forget(PREFIX, self._clock() - self._idle)
-            if self._active() >= self._capacity:
+            if self._active() >= self._capacity and not self._make_room():
                 raise Full(self._capacity, self._capacity)
             session = Session(self._new_id(), owner, own=socket)
             if socket:
@@ -186,6 +188,17 @@ class Sessions:
     def _active(self) -> int:
         return len(self._own) + self._notes.count(PREFIX)
 
+    def _make_room(self) -> bool:
+        """Drop those that were silent for longest. In steps, lest somebody who fills the room in no time empties it."""
+        now = self._clock()
+        if 0 <= now - self._crowded < 1:
+            return False  # to look at all of them costs something, and whoever is refused asks again at once
+        for silence in (self._idle, self._idle / 4, self._idle / 16, SPARED):
+            if silence >= SPARED and self._notes.forget(PREFIX, now - silence):
+                return True
+        self._crowded = now
+        return False
+
     def _state(self, session: Session) -> tuple[str, dict[str, Any]]:
         """A session's note, and what it says. Raises Unknown."""
         note = self._notes.recall(_name(session))
@@ -203,7 +216,8 @@ class Sessions:
             changed = change(state)
             if changed is not None:
                 changed["seen"] = now
-            if self._notes.swap(_name(session), note, None if changed is None else json.dumps(changed), now):
+            heard = now if changed is None or not self._is_held(changed) else now + self._idle
+            if self._notes.swap(_name(session), note, None if changed is None else json.dumps(changed), heard):
                 return changed
 
 

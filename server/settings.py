@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,9 +92,12 @@ def store_url(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a program keeps what has to outlive it, by the XDG base directory specification."""
+    """Where a program keeps what has to outlive it, by the XDG base directory specification. It is made if need be."""
     state = environment.get("XDG_STATE_HOME", "").strip()
-    return (Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state") / "deskproof"
+    folder = (Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state") / "deskproof"
+    with suppress(OSError):  # whoever wants to write there says what is wrong
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 class _Reader:

@@ -28,7 +28,7 @@ from tests.server.live import Server, running
 from tests.server.specification import Specification
 
 SOAK = bool(os.environ.get("SOAK"))
-COUNT = 10_000 if SOAK else 300
+COUNT = 10_000 if SOAK else 200
 SECONDS = 30  # in which anything is answered
 # What memory may grow by after the first tenth: caches that fill up, and the allocator's own untidiness.
 SLACK = 24 * MB

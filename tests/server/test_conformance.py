@@ -288,7 +288,7 @@ class Everything:
         """One request, and then one in 64 seconds: each of so many workers lets its share in."""
         for http in faces(lambda: create_app([lamps], configured=Settings(rate=1, burst=1, workers=64))):
             here = Everything(http, self.specification)
-            many = {"items": [{}, {}, {}]}
+            many: dict[str, Any] = {"items": [{}, {}, {}]}
             assert "retry_after" not in here.post("/batch/reset", many, 429), "they will never be let in"
             for label in self.labels():
                 refusal = here.ask(200 if label in PROBES else 429, *place(label))

@@ -187,6 +187,11 @@ def test_nothing_that_the_document_says_is_left_out(described: Any, read: Reader
     assert {f"schema-{name}" for name in described["components"]["schemas"]} <= set(read.values("id"))
 
 
+def test_it_says_how_a_token_is_sent(read: Reader) -> None:
+    for header in ("Authorization: Bearer TOKEN", "X-API-Key: TOKEN"):
+        assert header in read.text
+
+
 def test_names_are_data(described: Any, page: str, contract: Contract, lamps: Pack) -> None:
     """Whoever writes a pack, or the contract, writes no HTML here and no template."""
     assert json.dumps(NASTY + "2", ensure_ascii=False) in Reader(page).text
@@ -253,7 +258,7 @@ def play(packs: Sequence[Path | str], folder: Path, root: Path) -> list[str]:
     """Runs the page's commands from top to bottom, each as it stands; gives their statuses."""
     port = free_port()
     own = {"PYTHONPATH": str(root), "PORT": str(port), "PACKS": os.pathsep.join(map(str, packs))}
-    env = {**os.environ, **own, "XDG_STATE_HOME": str(folder), "NO_PROXY": "localhost,127.0.0.1"}
+    env = {**os.environ, **own, "STORE": f"sqlite:{folder / 'episodes.db'}", "NO_PROXY": "localhost,127.0.0.1"}
     with serving((sys.executable, "-m", "server.app"), port, cwd=folder, env=env) as url:
         page = Reader(httpx.get(f"{url}/docs", headers={"Host": f"localhost:{port}"}, trust_env=False).text)
         described: Any = httpx.get(f"{url}/openapi.json", trust_env=False).json()
