@@ -1,16 +1,16 @@
-"""How fast the wire is, beside an OpenEnv server (FastAPI, uvicorn, uvloop) whose environment shows the same.
+"""How fast the wire is, beside an OpenEnv server (FastAPI, uvicorn) whose environment shows the same.
 
 python -m benchmarks.wire [SECONDS [ROUNDS]]
 
-Both servers run at once, one worker each, with the defaults they ship with; but ours keeps its episodes in memory
-too, unless STORE says otherwise. They are measured in short turns by the same client; the median of the rounds counts.
-All episodes play one case, as trainers let them, so that the other environment can play back what ours shows: it has
-nothing to work out.
+Both servers run at once, one worker each, with the defaults they ship with, both on uvloop; but ours keeps its episodes
+in memory, as theirs does, unless STORE says otherwise. They are measured in short turns by the same client; the median
+of the rounds counts. All episodes play one case, as trainers let them, so that the other environment can play back what
+ours shows: it has nothing to work out.
 
 Ratios are of what a server does in a second of its own processor time. That is what one worker does with a core to
-itself; on a clock, other jobs on the machine count as well, for the fast more than for the slow: a server that waits
-for its client often has to wait for them each time. What the clock says is printed too. Exits with 1 where a promised
-ratio isn't met.
+itself; by the clock, other jobs on the machine count as well, and for the fast server more than for the slow one: each
+time it has answered everybody it waits for its client to get a core. What the clock says is printed too. Exits with 1
+where a promised ratio isn't met.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _NO_NAMES = {*_TRUTHS, "none", "None"}
-# The longest text in a filter's brackets: `join` writes it again and again.
+# What a template comes to must stay near what it is: the most names in one, and the longest text in a filter's brackets.
+_MOST: Final = 100
 _LONGEST: Final = 200
 # How many tokens are looked at for the end of an expression that is wrong already.
 _FAR: Final = 1_000
@@ -131,6 +132,8 @@ def compile_template(source: str) -> Template:
         end = reader.end
     pieces.append(source[end:])
     chains = [piece for piece in pieces if isinstance(piece, Chain)]
+    if len(chains) > _MOST:
+        raise TemplateError(f"{_MOST} names in one template are the most")
     plain = frozenset(chain.name for chain in chains if chain.name is not None and not chain.is_field)
     fields = frozenset(chain.name for chain in chains if chain.name is not None and chain.is_field)
     return Template(source, plain, fields, tuple(piece for piece in pieces if piece != ""))
@@ -154,7 +157,7 @@ class _Reader:
             if called not in FILTERS:
                 what = "a filter's name is missing after '|'" if called == "}}" else f"there is no filter '{called}'"
                 raise TemplateError(f"{what}; there are: {', '.join(FILTERS)}", called)
-            if called in filters:  # also keeps a template's output near the size of its input
+            if called in filters:
                 raise TemplateError(f"the filter '{called}' stands twice", called)
             filters[called] = self._arguments(called) if self.token == "(" else ()
         if self.token != "}}":

@@ -38,7 +38,7 @@ from server.settings import Settings, settings_or_exit
 from server.store import EpisodeStore, Unavailable, Unusable
 from server.store.opening import open_store
 from server.tally import COUNTED
-from server.tokens import Tokens
+from server.tokens import Tokens, WrongFile
 from server.upkeep import Upkeep
 
 app: Deskproof  # made when it is first asked for, so that importing this module loads no packs
@@ -86,7 +86,7 @@ def create_app(
 
     Without packs and settings everything is as the environment says (`server.settings`), and the process ends with
     status 1, and says why on stderr, where it can't be. Raises ValueError where `packs` is empty or has two of one
-    name, and as Tokens does.
+    name.
     """
     if configured is None:
         configured = settings_or_exit() if packs is None else Settings()
@@ -172,7 +172,11 @@ def _gate(configured: Settings) -> Gate:
     """Each worker lets its share of the rate in."""
     rate = configured.rate / configured.workers
     limiter = Limiter(rate, configured.burst, time.monotonic) if rate else None
-    return Gate(Tokens(configured.tokens) if configured.tokens is not None else None, limiter, configured.origins)
+    try:
+        tokens = Tokens(configured.tokens) if configured.tokens is not None else None
+    except WrongFile as error:
+        sys.exit(str(error))
+    return Gate(tokens, limiter, configured.origins)
 
 
 def _add_hooks(application: Deskproof, gate: Gate) -> None:
@@ -186,7 +190,7 @@ def _add_hooks(application: Deskproof, gate: Gate) -> None:
         if preflight is not None:
             return Response(status=204, headers=preflight)
         g.owner = gate.admit(request.path, headers, request.remote_addr)
-        g.spend = partial(gate.spend, g.owner, request.remote_addr)
+        g.spend = partial(gate.spend_more, g.owner, request.remote_addr)
         _take_body()
         return None
 

@@ -126,7 +126,7 @@ class Asgi:
             if not native:
                 await self._through_flask(scope, content, send)
                 return
-            spend = partial(self._gate.spend, owner, address)
+            spend = partial(self._gate.spend_more, owner, address)
             if route is not None:
                 request = _request(scope, headers, content, address, owner, spend)
                 answer = http.respond(self._service, route, request)

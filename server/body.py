@@ -114,8 +114,6 @@ def _refused(raw: bytes, error: orjson.JSONDecodeError) -> None:
         raise _malformed(f"it is not UTF-8 (byte {wrong.start})") from None
     except json.JSONDecodeError as wrong:
         raise _malformed(f"{wrong.msg} (line {wrong.lineno}, column {wrong.colno})") from None
-    except (ValueError, RecursionError):
-        pass  # a number of thousands of digits, or brackets without end, before the mistake
     raise _malformed(f"{error.msg} (line {error.lineno}, column {error.colno})")
 
 

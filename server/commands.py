@@ -161,12 +161,20 @@ def reload_(port: int | None) -> None:
     Exits 1, and says why, where the packs are unfit: the server keeps the old ones.
     """
     try:
-        wrong = tell(port or int(os.environ.get("PORT", "").strip() or load_contract().port))
+        wrong = tell(port or _port())
     except NotRunning as error:
         raise _finding(str(error)) from None
     if wrong is not None:
         raise _finding(wrong)
     click.echo("The packs were loaded anew.")
+
+
+def _port() -> int:
+    """Where a server of this environment listens."""
+    named = os.environ.get("PORT", "").strip()
+    if named and not (named.isascii() and named.isdigit() and len(named) <= 5):
+        raise click.UsageError(f"PORT must be a port, not '{_shown(named[:80])}'.")
+    return int(named) if named else load_contract().port
 
 
 def exported(record: Record, shelf: Shelf) -> dict[str, object]:

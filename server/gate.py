@@ -79,11 +79,18 @@ class Gate:
             return
         wait = self._limiter.wait(owner or _neighbourhood(address), count)
         if wait == math.inf:
-            raise Problem(429, f"{count} at once are too many: send {self._limiter.burst} at the most.")
+            raise _too_many(count, self._limiter.burst)
         if wait:
             seconds = math.ceil(wait)
             unit = "second" if seconds == 1 else "seconds"
             raise Problem(429, f"Too many requests: try again after {seconds} {unit}.", retry_after=seconds)
+
+    def spend_more(self, owner: str, address: str | None, count: int) -> None:
+        """Count what a request holds besides the one that `admit` counted. Raises Problem 429."""
+        if self._limiter is not None and count >= self._limiter.burst:
+            raise _too_many(count + 1, self._limiter.burst)
+        if count:
+            self.spend(owner, address, count)
 
     def cors(self, origin: str | None) -> Headers:
         """What an answer says to the page of an origin that may call, a refusal too; nothing to any other."""
@@ -111,6 +118,10 @@ class Gate:
 
     def _is_allowed(self, origin: str) -> bool:
         return self._any or _normal(origin) in self._origins
+
+
+def _too_many(count: int, burst: int) -> Problem:
+    return Problem(429, f"{count} at once are too many: send {burst} at the most.")
 
 
 def headers_for(problem: Problem) -> Headers:

@@ -281,7 +281,7 @@ def _episodes(shown: Examples) -> dict[str, Schema]:
             "404": "There is no such episode",
             "409": "The episode is over, or another step of it came first: `step_count` says where it is. Or the "
             "version of the pack that it began with is neither served nor kept",
-            "422": "The body holds no action",
+            "422": "The body holds no action, or one that is too large",
         },
         stored=True,
         description="What the actions do, and which are valid for a pack, `GET /schema` and `GET /metadata` say.",

@@ -107,7 +107,7 @@ def _create(service: Service, request: Request) -> Answer:
         service.reset({"episode_id": name, "pack": pack.name, **chosen}, _player(request), **{MARK: place})
     except Problem as problem:
         errors = [{**error, "pointer": f"/task_spec{error['pointer']}"} for error in problem.errors]
-        raise Problem(problem.status, problem.detail, errors) from None
+        raise Problem(problem.status, problem.detail, errors, **problem.members) from None
     return answer({"sid": name})
 
 

@@ -75,7 +75,7 @@ SHARED: Mapping[str, Shared] = {
         {"WWW-Authenticate": header("How a token is sent", {"const": "Bearer"})},
     ),
     "403": Shared("Forbidden", "The request comes from a page whose origin may not call this server"),
-    "408": Shared("Incomplete", "The body did not come whole"),
+    "408": Shared("Incomplete", "The body did not come whole, or not in time"),
     "413": Shared("TooLarge", f"The body is larger than {MAX_BODY} bytes; also where none is looked at"),
     "429": Shared(
         "TooMany",

@@ -347,9 +347,7 @@ class Service:
         if not 0 <= now - self._open_at < 1:
             self._open_at, self._open_episodes = now, self._store.open_count()
         if self._open_episodes >= self._most:
-            detail = (
-                f"All {self._most} episodes that may be open at once are: play some to their end, or try again later."
-            )
+            detail = f"There are {self._most} open episodes, the most there may be: end some, or try again later."
             raise Problem(503, detail, retry_after=60)
 
     def _again(self, record: Record, by: str) -> Taken:

@@ -73,7 +73,7 @@ class Notes(Protocol):
 class Sessions:
     """The sessions of one process, and those of all that share `notes` with it; callable from any thread.
 
-    Where there is no room for another one, those go that were silent for longest: for `idle` seconds; if there are none,
+    Where there is no room for another one, those go that were silent for longest: for `idle` seconds; if there are none
     for less, down to SPARED. Those that a socket holds are not silent until it was for `idle` seconds. `clock` is in
     seconds, the same for all that share the notes. What the notes raise passes through.
     """

@@ -229,6 +229,12 @@ def test_braces_that_are_never_closed(source: str) -> None:
         compile_template(source)
 
 
+def test_a_template_has_only_so_many_names() -> None:
+    assert compile_template("{{ x }}" * 100).render({"x": "ab"}) == "ab" * 100
+    with pytest.raises(TemplateError, match="100 names in one template are the most"):
+        compile_template("{{ x }}" * 101)
+
+
 def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(TemplateError):
         compile_template("{{ order }}").render({})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -18,10 +18,17 @@ SCALARS: list[Any] = [
     "null", "NaN", "-1", "0x10", "1_000", "(" * 2_000, "__proto__", "__class__", "constructor", "a/b", "%2e%2e",
     "{{ order }}", "{{ ((((order)))) }}", "{% raw %}", "${7*7}", "<script>", "' OR 1=1 --", "*", "~1~0", "#", "../",
 ]  # fmt: skip
-_TEXTS = st.text(max_size=8) | st.sampled_from([one for one in SCALARS if isinstance(one, str)])
+
+
+def one_of(texts: Sequence[str]) -> st.SearchStrategy[str]:
+    """As `sampled_from`, but for texts that are too long to be shown whenever hypothesis shows its strategies."""
+    return st.integers(0, len(texts) - 1).map(texts.__getitem__)
+
+
+TEXTS = st.text(max_size=8) | one_of([one for one in SCALARS if isinstance(one, str)])
 VALUES = st.recursive(
-    st.sampled_from(SCALARS) | st.integers() | st.floats() | _TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    st.sampled_from(SCALARS) | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
 )
 
@@ -103,7 +110,7 @@ def edits(pieces: list[str]) -> st.SearchStrategy[Edit]:
         "letter",
         "bracket",
     ]
-    return st.builds(Edit, st.sampled_from(kinds), st.floats(0, 1), st.integers(0, 40), st.sampled_from(pieces))
+    return st.builds(Edit, st.sampled_from(kinds), st.floats(0, 1), st.integers(0, 40), one_of(pieces))
 
 
 def edited(text: str, made: list[Edit]) -> str:

@@ -164,7 +164,11 @@ def test_packs_that_cannot_be_served(root: Path, tmp_path: Path) -> None:
 def test_more_workers_than_can_share_a_memory(root: Path, tmp_path: Path) -> None:
     port = free_port()
     process = subprocess.Popen(
-        COMMAND, cwd=tmp_path, env=environment(root, PORT=str(port), WORKERS="3"), stderr=subprocess.PIPE, text=True
+        COMMAND,
+        cwd=tmp_path,
+        env=environment(root, PORT=str(port), WORKERS="3", STORE="memory:"),
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     lines = []

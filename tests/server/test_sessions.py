@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from server.mcp import Mcp
 from server.protocol import Conversation
 from server.service import Service
-from server.sessions import PREFIX, Full, Session, Sessions, Unknown
+from server.sessions import PREFIX, SPARED, Full, Session, Sessions, Unknown
 from server.store.memory import MemoryStore
 from tests.server.rpc import LATEST, message, result
 
@@ -71,6 +71,78 @@ def test_silent_sessions_make_room(here: Sessions, now: list[float]) -> None:
     here.open()
     assert "no session 's1'" in unknown(here.find, silent.id)
     assert here.find(there.id).id == there.id
+
+
+def test_whoever_takes_all_the_room_does_not_keep_it(workers: Callable[..., Sessions], now: list[float]) -> None:
+    """Whoever spoke within the last minute stays, and newcomers wait no longer than two."""
+    room = workers(100)
+    talking, thinking = room.open().id, room.open().id
+    now[0] += 300
+    taken = [room.open().id for _ in range(98)]
+    for _ in range(2):  # a minute each, in which two speak
+        now[0] += SPARED / 2
+        for name in (talking, taken[0]):
+            room.find(name)
+    newcomers = [room.open().id]  # in the place of the one that was silent for longest
+    unknown(room.find, thinking)
+    with pytest.raises(Full):
+        room.open()
+    now[0] += 1
+    newcomers += [room.open().id for _ in range(97)]
+    with pytest.raises(Full):
+        room.open()
+    for name in (talking, taken[0], *newcomers):
+        assert room.find(name).id == name
+    unknown(room.find, taken[1])
+
+
+def test_those_silent_for_longest_go_first(workers: Callable[..., Sessions], now: list[float]) -> None:
+    room = workers(4)
+    names = []
+    for wait in (IDLE / 2, IDLE / 8, IDLE / 8):
+        names.append(room.open().id)
+        now[0] += wait
+    names.append(room.open().id)
+    now[0] += IDLE / 8  # they were silent for 7/8, 3/8, 2/8 and 1/8 of it
+    room.open()
+    unknown(room.find, names[0])
+    unknown(room.find, names[1])
+    for name in names[2:]:
+        assert room.find(name).id == name
+
+
+def test_what_a_socket_holds_is_in_nobodys_way(workers: Callable[..., Sessions], now: list[float]) -> None:
+    here, there = workers(2), workers(2)
+    held, left = there.attach(there.open().id), there.open()
+    there.detach(there.attach(left.id))
+    now[0] += IDLE - 1
+    newcomer = here.open()
+    unknown(here.find, left.id)
+    assert there.find(held.id).id == held.id
+    now[0] += SPARED + 1
+    here.open()
+    unknown(here.find, newcomer.id)
+    assert there.find(held.id).id == held.id
+
+
+def test_looking_for_room_is_not_free(now: list[float]) -> None:
+    class Counting(MemoryStore):
+        looks = 0
+
+        def forget(self, prefix: str, before: float) -> int:
+            self.looks += 1
+            return super().forget(prefix, before)
+
+    notes = Counting()
+    ids = (f"s{number}" for number in itertools.count(1))
+    room = Sessions(lambda: now[0], lambda: next(ids), 1, IDLE, notes=notes)
+    room.open()
+    for _ in range(1_000):
+        with pytest.raises(Full):
+            room.open()
+    assert notes.looks == 4  # once, in steps
+    now[0] += SPARED + 1
+    room.open()
 
 
 def test_a_sockets_own_session(here: Sessions) -> None:
