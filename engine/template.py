@@ -28,7 +28,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _NO_NAMES = {*_TRUTHS, "none", "None"}
-# What a template comes to must stay near what it is: the most names in one, and the longest text in a filter's brackets.
+# What a template comes to stays near what it is: the most names in one, and the longest text in a filter's brackets.
 _MOST: Final = 100
 _LONGEST: Final = 200
 # How many tokens are looked at for the end of an expression that is wrong already.

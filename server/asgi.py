@@ -15,22 +15,20 @@ from typing import Any, NamedTuple, Protocol
 
 from asgiref.wsgi import WsgiToAsgi
 
-from server import batch, body, http, protocol
+from server import batch, http, protocol
 from server.gate import SECURITY_HEADERS, Gate, Headers
+from server.intake import Intake, Message, Receive
 from server.mcp import Mcp
 from server.peers import Patience, Peer, Peers
 from server.problems import Problem
 from server.service import Caller, Service
 from server.sessions import Session, Sessions
 from server.tally import COUNTED, REQUEST_SECONDS, REQUESTS
+from server.together import Together
 from server.upkeep import Upkeep
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-
-BODY_WITHIN = 60.0  # seconds from the first piece of a body to the last
 
 logger = logging.getLogger("server")
 
@@ -63,6 +61,8 @@ class Asgi:
         self._flask = WsgiToAsgi(flask.wsgi_app, duplicate_header_limit=0)  # type: ignore[no-untyped-call]
         self._hot = {**http.HOT, **mcp.routes}
         self._peers = Peers(patience)
+        self._together = Together(service) if service.durable else None
+        self._intake = Intake()
         self._busy = 0  # HTTP requests that aren't answered yet
         self._chores: asyncio.Task[None] | None = None
         self._sockets: Mapping[str, Speech] = {
@@ -119,20 +119,26 @@ class Asgi:
                 if native
                 else self._gate.glance(scope["method"], path, headers)
             )
-            content = await _content(receive, http.limit(path))
+            content = await self._intake.read(receive, http.limit(path))
         except Problem as problem:
             answer = http.refuse(problem)
         else:
-            if not native:
-                await self._through_flask(scope, content, send)
-                return
-            spend = partial(self._gate.spend_more, owner, address)
-            if route is not None:
-                request = _request(scope, headers, content, address, owner, spend)
-                answer = http.respond(self._service, route, request)
-            else:
-                assert start is not None
-                answer = await _in_slices(http.respond_in_slices(start(self._service, content, owner, spend)))
+            try:
+                if not native:
+                    await self._through_flask(scope, content, send)
+                    return
+                spend = partial(self._gate.spend_more, owner, address)
+                if route is not None:
+                    request = _request(scope, headers, content, address, owner, spend)
+                    if self._together is not None and key == http.STEP:
+                        answer = await self._together.step(request)
+                    else:
+                        answer = http.respond(self._service, route, request)
+                else:
+                    assert start is not None
+                    answer = await _in_slices(http.respond_in_slices(start(self._service, content, owner, spend)))
+            finally:
+                self._intake.let_go(content)
         await _send(send, answer, self._gate.cors(headers.get("origin")))
         count_request(path if native else "other", answer.status, time.perf_counter() - started)
 
@@ -246,38 +252,6 @@ async def _in_slices(work: Generator[None, None, http.Answer]) -> http.Answer:
         await asyncio.sleep(0)
 
 
-async def _content(receive: Receive, limit: int) -> bytes:
-    """The body of a request. Raises Problem 413 where it is larger than `limit`, 408 where not all of it comes."""
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        content: bytes = message.get("body", b"")
-        if len(content) > limit:
-            raise body.too_large(limit)
-        return content
-    try:
-        async with asyncio.timeout(BODY_WITHIN):
-            return await _in_pieces(receive, message, limit)
-    except TimeoutError:
-        raise Problem(408, f"The body of the request did not come within {BODY_WITHIN:g} seconds.") from None
-
-
-async def _in_pieces(receive: Receive, message: Message, limit: int) -> bytes:
-    """What `_content` returns, where `message` has the first piece."""
-    chunks: list[bytes] = []
-    size = 0
-    while message["type"] == "http.request":
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size <= limit:
-            chunks.append(chunk)
-        if size > limit + body.PATIENCE or (size > limit and not message.get("more_body")):
-            raise body.too_large(limit)
-        if not message.get("more_body"):
-            return b"".join(chunks)
-        message = await receive()
-    raise Problem(408, "The body of the request did not come whole.")
-
-
 def _once(content: bytes) -> Receive:
     async def receive() -> Message:
         return {"type": "http.request", "body": content, "more_body": False}
@@ -315,6 +289,10 @@ class _Headers(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         return self._raw[name.encode("latin-1")].decode("latin-1")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        value = self._raw.get(name.encode("latin-1"))  # quicker than by way of a KeyError
+        return default if value is None else value.decode("latin-1")
 
     def __iter__(self) -> Iterator[str]:
         return (name.decode("latin-1") for name in self._raw)

@@ -75,9 +75,10 @@ def _health(service: Service, request: Request) -> Answer:
 
 
 Route = Callable[..., Answer]  # of the service, the request, and by keyword the parts of the path that vary
+STEP = ("POST", "/step")
 HOT: Mapping[tuple[str, str], Route] = {
     ("POST", "/reset"): _reset,
-    ("POST", "/step"): _step,
+    STEP: _step,
     ("GET", "/state"): _state,
     ("GET", "/health"): _health,
 }

@@ -29,15 +29,19 @@ _BY = {by: f',"addressed_by":"{by}",'.encode() for by in ("id", "session", "cook
 
 
 class Moment:
-    """Immutable, as far as can be seen; `step` gives the next moment."""
+    """Immutable, as far as can be seen; `step` gives the next moment.
 
-    __slots__ = ("_next", "_parts", "action", "end_reason", "episode", "steps")
+    `shared`: other episodes may come to it. None does where the agent has said what nobody is expected to.
+    """
 
-    def __init__(self, episode: Episode) -> None:
+    __slots__ = ("_next", "_parts", "_shared", "action", "end_reason", "episode", "steps")
+
+    def __init__(self, episode: Episode, shared: bool = True) -> None:
         self.episode = episode
         self.steps = len(episode.steps)
         self.action: Mapping[str, Any] = episode.steps[-1].action if episode.steps else {}  # that led here, canonical
         self.end_reason = episode.end_reason  # None while it goes on
+        self._shared = shared
         self._next: dict[_Members, Moment] = {}
         self._parts: tuple[bytes, bytes] | None = None
 
@@ -49,12 +53,12 @@ class Moment:
             known = after is None and frozenset(members) in action_space(self.episode.case.pack).known
         except TypeError:  # a value that can't be looked up
             after, known = None, False
-        if after is None and known:
-            after = Moment(self.episode.step(action))
-            self._keep(members, after)
-        elif after is None:  # what else an agent says is worked out anew: there is no end to it
-            _check_size(action)
-            after = Moment(self.episode.step(action))
+        if after is None:
+            if not known:
+                _check_size(action)
+            after = Moment(self.episode.step(action), known and self._shared)
+            if after._shared:  # all else is worked out anew: there is no end to it
+                self._keep(members, after)
         return after
 
     def _keep(self, members: _Members, after: Moment) -> None:
@@ -66,9 +70,9 @@ class Moment:
 
     def answer(self, episode_id: str, addressed_by: str) -> tuple[bytes, bytes, bytes, bytes]:
         """What `encode` makes of `server.answers.answer`, in pieces, most of which all episodes here share."""
-        if self._parts is None:
-            self._parts = self._encoded()
-        before, after = self._parts
+        before, after = self._parts or self._encoded()
+        if self._shared:
+            self._parts = before, after
         return before, encode(episode_id), _BY[addressed_by], after
 
     def _encoded(self) -> tuple[bytes, bytes]:

@@ -28,6 +28,7 @@ from server.problems import Problem
 from server.sessions import Session
 from server.shelf import Shelf, Unserved
 from server.store import Append, Conflict, EpisodeStore, Key, Record, Repeated, Start, Step, Unavailable
+from server.store.memory import MemoryStore
 from server.tally import COUNTED, EPISODES_ENDED, EPISODES_STARTED, INVALID_STEPS, STEPS
 
 
@@ -119,6 +120,11 @@ class Service:
         catalogue = Catalogue(packs, self._contract)
         self._shelf.keep(packs)
         self.catalogue = catalogue
+
+    @property
+    def durable(self) -> bool:
+        """Whether the store writes to somewhere else: then one write of several steps costs less than several."""
+        return not isinstance(self._store, MemoryStore)
 
     def check(self) -> None:
         """Raises Unavailable where the store doesn't work just now."""

@@ -126,12 +126,17 @@ TEXTS = NAMES | hostile.TEXTS
 def contents(sound: Sequence[Any]) -> st.SearchStrategy[bytes]:
     """Bytes, mostly nearly what `sound` are."""
     some = st.sampled_from(sound)
-    near = st.builds(hostile.changed, some, st.lists(hostile.CHANGES, min_size=1, max_size=3))
-    texts = (some | near | hostile.VALUES).map(hostile.as_json)
-    broken = st.builds(hostile.edited, texts, st.lists(hostile.edits(PIECES), min_size=1, max_size=3))
-    coded = st.sampled_from(["utf-8", "utf-8", "utf-8", "utf-16", "utf-32", "utf-8-sig"])
-    made = st.builds(lambda text, code: text.encode(code, "surrogatepass"), texts | texts | broken, coded)
-    return made | made | made | st.binary(max_size=64)
+    near = st.builds(hostile.changed, some, st.lists(hostile.CHANGES, min_size=1, max_size=3)).map(hostile.as_json)
+    broken = st.builds(hostile.edited, near, st.lists(hostile.edits(PIECES), min_size=1, max_size=3))
+    ways = [
+        some.map(hostile.as_json).map(str.encode),
+        *[near.map(str.encode)] * 5,
+        hostile.VALUES.map(hostile.as_json).map(str.encode),
+        *[broken.map(lambda text: text.encode("utf-8", "surrogatepass"))] * 2,
+        st.builds(str.encode, near, st.sampled_from(["utf-16", "utf-32", "utf-8-sig"])),
+        st.binary(max_size=64),
+    ]
+    return st.integers(0, len(ways) - 1).flatmap(ways.__getitem__)
 
 
 def sent_text(text: str) -> str:
@@ -139,13 +144,14 @@ def sent_text(text: str) -> str:
     return "".join(character for character in text if 0x20 <= ord(character) < 0x7F or 0xA0 <= ord(character) <= 0xFF)
 
 
-REQUESTS = st.one_of(
-    st.sampled_from(sorted(BODIES)).flatmap(
-        lambda path: st.tuples(st.just("POST"), st.just(path), contents(BODIES[path]))
-    ),
-    st.tuples(st.just("POST"), st.sampled_from(sorted(BODIES)), contents(STEPS)),
-    st.tuples(st.sampled_from(["GET", "GET", "GET", "HEAD", "DELETE"]), st.sampled_from(GETS), st.just(b"")),
-    st.tuples(st.just("DELETE"), st.just("/mcp"), st.just(b"")),
+ROUTES: Mapping[tuple[str, str], Sequence[Any]] = {
+    **{("POST", path): bodies for path, bodies in BODIES.items()},
+    **{("GET", path): (None,) for path in GETS},
+    **{(method, path): STEPS for method, path in (("DELETE", "/mcp"), ("HEAD", "/state"), ("DELETE", "/step"))},
+}
+POSTS = [("POST", path) for path in BODIES]
+REQUESTS = st.sampled_from([*POSTS, *POSTS, *ROUTES]).flatmap(
+    lambda route: st.tuples(st.just(route), contents(ROUTES[route]))
 )
 EXTRAS = st.tuples(
     st.dictionaries(st.sampled_from(HEADERS), TEXTS.map(sent_text), max_size=3),
@@ -182,30 +188,56 @@ def sound(document: Any) -> None:
             assert container[key] != -32603, document  # JSON-RPC's internal error
 
 
-def test_whatever_comes_over_http(server: Server) -> None:
-    specification = Specification(httpx.get(f"{server.http}/openapi.json", trust_env=False).json())
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
-    growth = Growth(COUNT, memory(server))
+class Client:
+    """Sends requests one after the other, and holds each answer against the document."""
 
-    @MANY
-    @given(REQUESTS, EXTRAS)
-    def send(request: tuple[str, str, bytes], extras: tuple[dict[str, str], dict[str, str], str]) -> None:
-        (method, path, content), (headers, query, env) = request, extras
-        asked = path.replace("/lamps/", f"/{quote(env, safe='', errors='replace')}/") if len(content) % 4 == 0 else path
-        target = f"{asked}?{urlencode(query, errors='replace')}" if query else asked
-        connection.request(method, target, content, headers)
-        response = connection.getresponse()
+    def __init__(self, server: Server) -> None:
+        self._specification = Specification(httpx.get(f"{server.http}/openapi.json", trust_env=False).json())
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+
+    def send(self, method: str, path: str, content: bytes, headers: Mapping[str, str], query: str = "") -> None:
+        self._connection.request(method, f"{path}?{query}" if query else path, content, headers)
+        response = self._connection.getresponse()
         answer = response.read()
         assert response.status < 500, answer
         if response.status in ANYWHERE or (response.status == 404 and b"There is nothing at" in answer):
             assert response.headers["Content-Type"] == "application/problem+json"
         else:
             got = httpx.Headers(response.headers.items())
-            sound(specification.check(method, asked, response.status, got, answer))
-        growth.example()
+            sound(self._specification.check(method, path, response.status, got, answer))
 
-    send()
-    connection.close()
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_any_member_may_be_anything(path: str, server: Server) -> None:
+    """Each in its turn, in every sound body."""
+    with closing(Client(server)) as client:
+        for body in BODIES[path]:
+            for where in range(len(list(hostile.places(body)))):
+                for value in ANYTHING:
+                    changed = hostile.changed(body, [hostile.Change("replace", where, value)])
+                    client.send("POST", path, hostile.as_json(changed).encode(), {"X-Session-ID": "s"})
+
+
+ANYTHING = (None, True, -1, 0.5, 10**30, "", "x", "x" * 300, "\ud800", [], {}, [[1]], {"a": {}})
+
+
+def test_whatever_comes_over_http(server: Server) -> None:
+    growth = Growth(COUNT, memory(server))
+    with closing(Client(server)) as client:
+
+        @MANY
+        @given(REQUESTS, EXTRAS)
+        def send(request: tuple[tuple[str, str], bytes], extras: tuple[dict[str, str], dict[str, str], str]) -> None:
+            ((method, path), content), (headers, query, env) = request, extras
+            if len(content) % 4 == 0:
+                path = path.replace("/lamps/", f"/{quote(env, safe='', errors='replace')}/")
+            client.send(method, path, content, headers, urlencode(query, errors="replace"))
+            growth.example()
+
+        send()
     assert growth.bytes() < SLACK
 
 
