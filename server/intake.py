@@ -33,7 +33,8 @@ class Intake:
             content: bytes = message.get("body", b"")
             if len(content) > limit:
                 raise too_large(limit)
-            self._take(0, len(content))
+            if not self._takes(0, len(content)):
+                raise _crowded()
             return content
         try:
             async with asyncio.timeout(self._within):
@@ -46,19 +47,23 @@ class Intake:
             self._room += len(content)
 
     async def _in_pieces(self, receive: Receive, message: Message, limit: int) -> bytes:
-        """The body whose first piece `message` has."""
-        content = bytearray()
-        size = 0  # of which no more than `limit` is kept
+        """The body that begins with `message`. What can't be kept is read all the same: its sender is to hear why."""
+        content, size, fits = bytearray(), 0, True
         try:
             while message["type"] == "http.request":
                 piece = message.get("body", b"")
                 size += len(piece)
-                if size <= limit:
-                    self._take(len(content), size)
+                fits = fits and size <= limit and self._takes(len(content), size)
+                if fits:
                     content += piece
+                else:
+                    self.let_go(content)
+                    content = bytearray()
                 if size > limit + PATIENCE or (size > limit and not message.get("more_body")):
                     raise too_large(limit)
                 if not message.get("more_body"):
+                    if not fits:
+                        raise _crowded()
                     return bytes(content)
                 message = await receive()
             raise Problem(408, "The body of the request did not come whole.")
@@ -66,10 +71,16 @@ class Intake:
             self.let_go(content)
             raise
 
-    def _take(self, before: int, after: int) -> None:
-        """Room for a body that was so large, and is going to be so large. Raises Problem 503."""
-        if after > MAX_BODY:
-            more = after - (before if before > MAX_BODY else 0)
-            if more > self._room:
-                raise Problem(503, "Too many large bodies come at the same time: try again in a second.", retry_after=1)
-            self._room -= more
+    def _takes(self, before: int, after: int) -> bool:
+        """Make room for a body that was so large, and is going to be. False, and no change, where there is none."""
+        if after <= MAX_BODY:
+            return True
+        more = after - (before if before > MAX_BODY else 0)
+        if more > self._room:
+            return False
+        self._room -= more
+        return True
+
+
+def _crowded() -> Problem:
+    return Problem(503, "Too many large bodies come at the same time: try again in a second.", retry_after=1)

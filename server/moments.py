@@ -16,12 +16,14 @@ from engine.case import make_case
 from engine.episode import Episode
 from engine.pack import Pack
 from server.answers import case_part, encode, fate_part
+from server.body import MAX_BODY
 from server.problems import Problem
 
 CASES = 1_024  # whose first moment is kept
 MOMENTS = 8_192  # that are kept as the next of another, some kilobytes each
 
 MAX_ACTION = 16 * 1024  # bytes of an action as JSON: it is stored, and every later answer has it in its history
+MEMBERS = 64  # of an action; to look up one that has many more takes longer than to see that it is too large
 
 _Members = tuple[tuple[str, Any], ...]  # an action's, in the order in which they came
 
@@ -47,6 +49,8 @@ class Moment:
 
     def step(self, action: Mapping[str, Any]) -> Moment:
         """Raises EpisodeOver where the episode is done, Problem 422 where the action is larger than MAX_ACTION."""
+        if len(action) > MEMBERS:
+            _check_size(action)
         members = tuple(action.items())
         try:
             after = self._next.get(members)
@@ -85,7 +89,9 @@ class Moment:
 
 def _check_size(action: Mapping[str, Any]) -> None:
     """Raises Problem 422."""
-    size = len(encode(normalise(action)))
+    size = len(encode(action))
+    if MAX_ACTION // 2 < size <= MAX_BODY:  # what its canonical form leaves out doesn't count
+        size = len(encode(normalise(action)))
     if size > MAX_ACTION:
         detail = f"The action is {size} bytes of JSON; {MAX_ACTION} are the most."
         raise Problem(422, detail, [{"pointer": "/action", "detail": detail}])

@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from engine.automaton import INVALID
 from engine.contract import Contract
 from engine.episode import Episode, EpisodeOver
 from engine.pack import Pack
-from server import refusals
+from server import events, refusals
 from server.answers import answer, state
 from server.body import ResetBody, query_id, reset_body, step_body
 from server.catalogue import Catalogue
@@ -29,7 +28,6 @@ from server.sessions import Session
 from server.shelf import Shelf, Unserved
 from server.store import Append, Conflict, EpisodeStore, Key, Record, Repeated, Start, Step, Unavailable
 from server.store.memory import MemoryStore
-from server.tally import COUNTED, EPISODES_ENDED, EPISODES_STARTED, INVALID_STEPS, STEPS
 
 
 class Caller(NamedTuple):
@@ -196,8 +194,10 @@ class Service:
             return None
         for running, after in ahead.values():
             self._advance(running, after)
+        for (episode_id, (_, after)), (_, _, step, _) in zip(ahead.items(), appends, strict=True):
+            events.log("a step was taken", episode_id, step.request_id, after)
         for after, number in Counter(after for _, after in ahead.values()).items():
-            _count(after, number)
+            events.stepped(after, number)
         return [after.answer(episode_id, "id") for episode_id, (_, after) in ahead.items()]
 
     def _reset(self, body: Any, caller: Caller, noted: dict[str, Any]) -> Taken:
@@ -215,7 +215,8 @@ class Service:
             record = self._store.create(stored(caller.owner, episode_id), start)
         except Repeated as repeated:
             return self._again(repeated.record, by)
-        COUNTED.add(EPISODES_STARTED, (moment.episode.case.pack.name,))
+        events.begun(moment)
+        events.log("an episode began", episode_id, asked.request_id, moment)
         self._at_hand.put(record.key, moment)
         self._enter(caller, episode_id)
         if by == "address" and caller.address is not None:
@@ -241,6 +242,7 @@ class Service:
             return self._again(repeated.record, by)
         except Conflict as conflict:
             raise refusals.conflict(name, conflict.current) from None
+        events.log("a step was taken", episode_id, request_id, after)
         return episode_id, by, after
 
     def state(self, episode_id: str | None, caller: Caller) -> dict[str, Any]:
@@ -338,7 +340,7 @@ class Service:
         taken = Step(after.action, request_id, self.clock())
         self._store.append(running.key, before.steps, taken, after.end_reason)
         self._advance(running, after)
-        _count(after)
+        events.stepped(after)
         return after
 
     def _advance(self, running: _Running, after: Moment) -> None:
@@ -379,16 +381,6 @@ class Service:
             detail = "What is stored of this episode doesn't fit its pack: begin another one."
             raise Problem(409, detail) from None
         return moment
-
-
-def _count(after: Moment, number: int = 1) -> None:
-    """Note how many episodes came to a moment by a step."""
-    pack = after.episode.case.pack.name
-    COUNTED.add(STEPS, (pack,), number)
-    if after.episode.outcome == INVALID:
-        COUNTED.add(INVALID_STEPS, (pack,), number)
-    if after.end_reason is not None:
-        COUNTED.add(EPISODES_ENDED, (pack, after.end_reason), number)
 
 
 def _answer(taken: Taken) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_large_bodies_have_so_much_room_together() -> None:
     [
         ((b" " * LARGE,), {"then": END}),
         ((b" " * LARGE, b" ", b" "), {"limit": LARGE + 1}),
-        ((b" " * LARGE, b" " * LARGE, b" " * LARGE), {}),
+        ((b" " * LARGE, b" " * LARGE, b" " * LARGE, b" "), {}),
         ((b" " * LARGE, *[b" "] * 100), {"pause": 0.01}),
     ],
     ids=["broken off", "too large", "no room", "trickles"],

@@ -348,7 +348,16 @@ def test_no_answer_shows_the_servers_insides(plain: Server, root: Path) -> None:
                     assert found is None or path in ("/docs", "/openapi.json"), (path, content, found)
 
 
-# -- Actions of any size
+# -- Batches and actions of any size
+
+
+def test_an_mcp_batch_has_so_many_messages(plain: Server) -> None:
+    asks = [message("tools/list", request_id=number) for number in range(MAX_MESSAGES + 1)]
+    with client(plain) as http, on_socket(plain, None, "/mcp") as agent:
+        for refused in (http.post("/mcp", json=asks).json(), ask(agent, json.dumps(asks))):
+            assert refused["error"]["code"] == -32600
+            assert refused["error"]["message"] == f"a batch has 1 to {MAX_MESSAGES} messages, not {len(asks)}"
+        assert len(http.post("/mcp", json=asks[1:]).json()) == MAX_MESSAGES
 
 
 def sized(size: int) -> dict[str, str]:
