@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any, Literal
 
 from engine.contract import ActionSpec
@@ -12,6 +13,9 @@ from engine.rules import NAMED
 from engine.vocabulary import WORDS, Choices, Vocabulary, listed, scalar, shown
 
 ParameterType = Literal["string", "integer", "boolean"]
+
+# In how many ways the actions of a pack may be taken, with every combination of their parameters' values.
+MAX_CHOICES = 50_000
 
 # What the phrases are for that no outcome is called by.
 TURN_PHRASES = frozenset({"stall", "refusal", "waive", "unanswered", "no_effect"})
@@ -69,6 +73,11 @@ class ActionBuilder:
                 actions[name] = self._action(name, string(node, "description", name), node, entries(node, "parameters"))
                 if not actions[name].rules and not self._was_refused("rules", name):
                     self.report.add("PACK048", spot, f"the action '{name}' has no rules")
+        if sum(map(_ways, actions.values())) > MAX_CHOICES:
+            most = max(actions, key=lambda name: _ways(actions[name]))
+            spot = own.key_spot(most) if most in own else self.document.spot
+            message = f"'{most}' and the other actions can be taken in too many ways: {MAX_CHOICES:,} are the most"
+            self.report.add("PACK012", spot, message)
         rules = entries(self.document, "rules")
         known = [*actions, *self.refused.names("actions")]
         for name in rules:
@@ -250,3 +259,8 @@ def each_value(condition: Any, spot: Spot) -> Iterator[tuple[Any, Spot]]:
             yield value, condition.item_spot(index)
     else:
         yield condition, spot
+
+
+def _ways(action: Action) -> int:
+    """In how many ways an action can be taken, with all values of its parameters."""
+    return prod(len(parameter.enum) + (not parameter.required) for parameter in action.parameters)

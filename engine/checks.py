@@ -12,6 +12,8 @@ from engine.vocabulary import Vocabulary
 
 # How many values may be made of one another, one after the other.
 MAX_CHAIN = 20
+# How many characters a text may come to where names stand in it: values made of values grow with every link.
+MAX_LENGTH = 100_000
 # A text that may be answered, the words it may hold besides fields and facts, and where it is written.
 Said = tuple[Text, frozenset[str], Spot]
 Rights = Mapping[str, tuple[Text, str]]
@@ -21,9 +23,12 @@ class TicketCheck:
     """Checks tickets that are sound in themselves, one by one. `said` is what may be answered in any of them."""
 
     def __init__(self, vocabulary: Vocabulary, values: ValueCheck, said: Iterable[Said]) -> None:
-        self.fields, self.values, self.report = vocabulary.fields, values, vocabulary.report
+        self.fields, self.facts = vocabulary.fields, vocabulary.facts
+        self.values, self.report = values, vocabulary.report
         # What is wrong with the value of a field, in the ticket that is being checked.
         self.found: dict[str, str | None] = {}
+        # How many characters the value of a field may have, in that ticket.
+        self.lengths: dict[str, int] = {}
         # Fields without a sample that a text names: what a person says, and what may be answered.
         self.in_person = {
             person.name: frozenset().union(*(self._undrawn(_names(text)) for text in person.says))
@@ -41,7 +46,7 @@ class TicketCheck:
     def check(self, ticket: Ticket, node: Map, spot: Spot) -> None:
         """Reports what is wrong with a ticket, which is written in `node`."""
         rights = ticket.right_values()
-        self.found = {}
+        self.found, self.lengths = {}, {}
         self._answerable(ticket, rights, node, spot)
         self._messages(ticket, rights, items(node, "messages"))
         self._known(ticket, rights, entries(node, "known"))
@@ -97,7 +102,10 @@ class TicketCheck:
 
     def _says(self, rights: Rights, text: Text, own: str | None, spot: Spot) -> None:
         """Every field that a text names has a right value; in a field's own turns its sample does as well."""
-        for problem in self._unmade(rights, text, own):
+        problems = list(self._unmade(rights, text, own))
+        if not problems and self._length(rights, text) > MAX_LENGTH:
+            problems = [f"it comes to more than {MAX_LENGTH:,} characters"]
+        for problem in problems:
             self.report.add("PACK043", spot, f"this text can't be made: {problem}")
 
     def _unmade(self, rights: Rights, text: Text, own: str | None, depth: int = 0) -> Iterator[str]:
@@ -120,7 +128,31 @@ class TicketCheck:
             # Whoever comes here again before this is known goes round in a circle.
             self.found[name] = f"the value of '{name}' is made of itself"
             self.found[name] = next(self._unmade(rights, text, under, depth + 1), None)
+            if self.found[name] is None and self._length_of(rights, name) > MAX_LENGTH:
+                self.found[name] = f"the value of '{name}' comes to more than {MAX_LENGTH:,} characters"
         return self.found[name]
+
+    def _length(self, rights: Rights, text: Text) -> int:
+        """How many characters a text may come to; what it names can be made."""
+        if not isinstance(text, Template):
+            return len(text)
+        parts = (len(piece) if isinstance(piece, str) else self._length_of(rights, piece.name) for piece in text.pieces)
+        return sum(parts)
+
+    def _length_of(self, rights: Rights, name: str | None) -> int:
+        if name is None or (name not in self.fields and name not in self.facts):
+            return 0
+        if name in self.lengths:
+            return self.lengths[name]
+        if name not in self.fields:
+            self.lengths[name] = max(len(str(value)) for value in (*self.facts[name].values, ""))
+        else:
+            sample = self.fields[name].sample or ""
+            drawn = len(sample) if isinstance(sample, str) else max(map(len, sample))
+            self.lengths[name] = drawn  # where it is its own name that its text names, that is the sample
+            if name in rights:
+                self.lengths[name] = max(drawn, self._length(rights, rights[name][0]))
+        return self.lengths[name]
 
 
 def _names(text: Text) -> frozenset[str]:

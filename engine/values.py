@@ -15,7 +15,7 @@ from engine.pack import Field
 from engine.patterns import MAX_COST, Pattern, PatternError
 
 # What all patterns of a pack may cost together.
-MAX_TOTAL: Final = 5_000_000
+MAX_TOTAL: Final = 50_000_000
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")

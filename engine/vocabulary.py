@@ -88,7 +88,7 @@ class Vocabulary:
     def _add_contract_fields(self, nodes: Map, contract_fields: tuple[str, ...]) -> None:
         """In the pack that the contract is about, the contract's own list of fields is the whole vocabulary."""
         for name in self.fields:
-            if contract_fields and name not in contract_fields:
+            if contract_fields and name not in contract_fields and name in nodes:
                 message = f"field '{name}' is not one of the contract's, and this is the contract's own pack"
                 expected = listed(contract_fields)
                 self.report.add(
@@ -222,7 +222,7 @@ class Vocabulary:
 
 def part_of(spot: Spot, words: str | None) -> Spot:
     """Where words stand in the text that begins at a spot; that spot itself, where they can't be found."""
-    if not words or "\n" in words:
+    if not words or "\n" in words or len(words) > FAR:
         return spot
     text, offset = spot.file.text, spot.offset
     written = words.replace("'", "''") if text[offset : offset + 1] == "'" else words

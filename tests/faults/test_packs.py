@@ -32,7 +32,10 @@ SLACK = 32 * MB
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = pytest.mark.soak
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),  # that an example is too long to show
+]
 
 LONG = 100_000
 SIGNS = """{ } [ ] : # - * & ! | > ' " % @ ` , ? \\ ~ 7 no null true é 中 {{ }} {% {# --- ... << <<:"""
@@ -144,6 +147,12 @@ def written(document: Any) -> str:
 
 TEXT = "Not {{ colour }}!"
 PATTERN = "pattern: '^L-[0-9]{3}$'"
+KNOWN = "known: {email: a@example.org}"
+TELL = "  tell:\n    description: Tell what comes next\n    parameters:\n"
+
+
+def many(name: str) -> str:
+    return "{template: '" + f"{{{{ {name} }}}}" * 100 + "'}"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +177,11 @@ PATTERN = "pattern: '^L-[0-9]{3}$'"
         ("{told: false}", "{told: " + "{not: " * 60 + "{}" + "}" * 61, "PACK012"),
         ("{told: false}", "{told: " + "{not: " * 30 + "{}" + "}" * 31, "PACK022"),
         ("{format: email}", "{not: " * 30 + "{}" + "}" * 30, "PACK022"),
+        (TEXT, "{{ " + "a" * 4_000_000 + " }}", "PACK030"),
+        # Values made of values: 100 times 100 times 100 characters.
+        (KNOWN, f"known: {{email: {many('order')}, order: {many('colour')}, colour: {'x' * 100}}}", "PACK043"),
+        # 1,000 values of each of ten parameters make 10^30 actions.
+        (TELL, TELL + "".join(f"      p{n}: {{enum: {list(map(str, range(1_000)))}}}\n" for n in range(10)), "PACK012"),
     ],
     ids=lambda text: text[:24],
 )
@@ -183,3 +197,12 @@ def test_hostile_on_purpose(old: str, new: str, code: str, folder: Path) -> None
     assert code in [finding.code for finding in found]
     line = text[: text.index(old)].count("\n") + 1
     assert {finding.place.line for finding in found if finding.code == code} <= {line, line + 1}
+
+
+def test_a_field_of_the_contracts_own_pack_that_is_none_of_its_fields_and_no_field_at_all(folder: Path) -> None:
+    ticket = "{id: a, task: easy-info-collection, messages: [x]}"
+    text = f"pack: customer-support\nversion: '1'\nfields: {{order_id: {{}}, extra: 5}}\ntickets: [{ticket}]\n"
+    path = folder / "pack.yaml"
+    path.write_text(text, "utf-8")
+    pack, found = check_pack(path)
+    assert (pack, [(finding.code, finding.place.line) for finding in found]) == (None, [("PACK021", 3)])

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.pack import Pack
+from server.app import create_app
 from server.gate import FRAMED, SECURITY_HEADERS, Gate, headers_for
 from server.limits import Limiter
 from server.problems import Problem
+from server.settings import Settings
 from server.tokens import Tokens, digest
 
 HOST = {"host": "localhost:7860"}
@@ -176,6 +179,17 @@ def test_a_batch_counts_as_many(clock: Clock) -> None:
     assert caught.value.status == 429
     assert caught.value.detail == "11 at once are too many: send 10 at the most."
     assert headers_for(caught.value) == ()
+
+
+def test_without_tokens_each_address_has_its_rate(lamps: Pack) -> None:
+    http = create_app([lamps], configured=Settings(rate=1, burst=3)).test_client()
+
+    def get(path: str, address: str) -> int:
+        return http.get(path, environ_base={"REMOTE_ADDR": address}).status_code
+
+    assert [get("/packs", "10.0.0.1") for _ in range(5)][:3] == [200] * 3
+    assert 429 in [get("/packs", "10.0.0.1") for _ in range(100)]  # sooner than as many seconds
+    assert (get("/packs", "10.0.0.2"), get("/health", "10.0.0.1")) == (200, 200)
 
 
 # -- Origins

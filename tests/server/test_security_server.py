@@ -164,17 +164,6 @@ def test_frames_count(guarded: Server, name: str, target: str, frame: Any) -> No
         eventually(lambda: "Too many requests" in json.dumps(ask(player, frame)))
 
 
-def test_without_tokens_each_address_has_its_rate(lamps: Pack) -> None:
-    http = create_app([lamps], configured=Settings(rate=1, burst=3)).test_client()
-
-    def get(path: str, address: str) -> int:
-        return http.get(path, environ_base={"REMOTE_ADDR": address}).status_code
-
-    assert [get("/packs", "10.0.0.1") for _ in range(5)][:3] == [200] * 3
-    eventually(lambda: get("/packs", "10.0.0.1") == 429)
-    assert (get("/packs", "10.0.0.2"), get("/health", "10.0.0.1")) == (200, 200)
-
-
 # -- From where
 
 
@@ -236,6 +225,24 @@ def test_every_answer_says_what_a_browser_may_not_do(plain: Server, guarded: Ser
 
 
 # -- How much, and how slowly
+
+
+def test_so_many_may_be_open(lamps: Pack) -> None:
+    """They are counted once a second, so a few more may come in."""
+    http = create_app([lamps], configured=Settings(max_episodes=3)).test_client()
+
+    def reset(name: str) -> int:
+        return http.post("/reset", json={"episode_id": name, "ticket_id": "t-1"}).status_code
+
+    assert [reset(name) for name in ("a", "b", "c")] == [200] * 3
+    eventually(lambda: reset("a") == 503)
+    refused = http.post("/reset", json={})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
+    assert "3 open episodes" in refused.text
+    for name in ("a", "b", "c"):  # what runs goes on, and makes room with its end
+        for _ in range(10):
+            assert http.post("/step", json={"episode_id": name, "action": {}}).status_code == 200
+    eventually(lambda: reset("d") == 200)
 
 
 def test_large_bodies_one_after_another(plain: Server) -> None:
