@@ -30,6 +30,7 @@ from tests.server.specification import Specification
 
 # SOAK=full takes all of them, new ones each time; by itself a soak takes some, always the same.
 SOAK = os.environ.get("SOAK", "")
+SAME = SOAK != "full"
 COUNT = {"": 0, "full": 10_000}.get(SOAK, 2_000) or 200
 SECONDS = 30  # in which anything is answered
 # What memory may grow by after the first tenth: caches that fill up, and the allocator's own untidiness.
@@ -165,7 +166,11 @@ EXTRAS = st.tuples(
 )
 
 MANY = settings(
-    max_examples=COUNT, deadline=None, derandomize=SOAK != "full", database=None, suppress_health_check=list(HealthCheck)
+    max_examples=COUNT,
+    deadline=None,
+    derandomize=SAME,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 

@@ -27,6 +27,7 @@ from tests.faults.memory import MB, Growth, limit, own
 
 # SOAK=full takes all of them, new ones each time; by itself a soak takes some, always the same.
 SOAK = os.environ.get("SOAK", "")
+SAME = SOAK != "full"
 COUNT = {"": 0, "full": 10_000}.get(SOAK, 2_000) or 120
 # What memory may grow by after the first tenth: caches of the last packs' rules, and the allocator's own untidiness.
 SLACK = 32 * MB
@@ -91,7 +92,11 @@ def loader() -> Iterator[ProcessPoolExecutor]:
 
 
 MANY = settings(
-    max_examples=COUNT // 3, deadline=None, derandomize=SOAK != "full", database=None, suppress_health_check=list(HealthCheck)
+    max_examples=COUNT // 3,
+    deadline=None,
+    derandomize=SAME,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 
