@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,7 +25,7 @@ from engine.transcript import Unreadable, line, read, transcript
 from engine.transcript import replay as replay_line
 from server.naming import told
 from server.reload import NotRunning, tell
-from server.settings import store_url
+from server.settings import Nonsense, ports, store_url
 from server.shelf import Shelf, Unserved
 from server.store import EpisodeStore, Record, Unavailable, Unusable
 from server.store.opening import open_store
@@ -63,12 +63,11 @@ def list_(url: str | None, pack: str | None, open_: bool | None, limit: int) -> 
     """List episodes, the newest last: id, attempt, pack, ticket, seed, steps, how it ended, when it last changed."""
     with _opened(url) as store:
         shelf = Shelf((), store)
-        chosen: list[tuple[Record, str]] = []
+        chosen: deque[tuple[Record, str]] = deque(maxlen=limit)
         for record in store.records():
             name = _pack_name(shelf, record)
-            if pack not in (None, name) or open_ is (record.end_reason is not None):
-                continue
-            chosen = [*chosen[-limit + 1 :], (record, name)] if limit > 1 else [(record, name)]
+            if pack in (None, name) and open_ is not (record.end_reason is not None):
+                chosen.append((record, name))
     for record, name in chosen:
         start, (_, episode_id) = record.start, told(record.key.episode_id)
         fields = (_shown(episode_id), record.key.attempt, name, start.ticket_id, start.seed, len(record.steps))
@@ -134,14 +133,16 @@ def replay(url: str | None, file: BinaryIO, paths: tuple[Path, ...]) -> None:
     The packs are those named by --pack, the shipped ones, and those that the store keeps. Exits 1 at the first byte
     that differs, or where a line can't be played.
     """
-    packs = [_loaded(path) for path in (*paths, *shipped_packs())]
+    packs = {pack.digest: pack for pack in map(_loaded, (*shipped_packs(), *paths))}
     played = 0
     for number, raw in enumerate(file, 1):
         if not raw.strip():
             continue
         try:
             digest = read(raw)["pack_digest"]
-            difference = replay_line(raw, _at_hand(packs, digest, url))
+            if digest not in packs:
+                packs[digest] = _kept(digest, url)
+            difference = replay_line(raw, packs[digest])
         except (Unreadable, Unserved) as error:
             raise _finding(f"{file.name}:{number}: {error}") from None
         if difference is not None:
@@ -171,10 +172,10 @@ def reload_(port: int | None) -> None:
 
 def _port() -> int:
     """Where a server of this environment listens."""
-    named = os.environ.get("PORT", "").strip()
-    if named and not (named.isascii() and named.isdigit() and len(named) <= 5):
-        raise click.UsageError(f"PORT must be a port, not '{_shown(named[:80])}'.")
-    return int(named) if named else load_contract().port
+    try:
+        return ports(load_contract().port)[0]
+    except Nonsense as error:
+        raise click.UsageError(str(error)) from None
 
 
 def exported(record: Record, shelf: Shelf) -> dict[str, object]:
@@ -225,11 +226,8 @@ def _opened(url: str | None) -> Iterator[EpisodeStore]:
         raise _finding(str(error)) from None
 
 
-def _at_hand(packs: Sequence[Pack], digest: str, url: str | None) -> Pack:
-    """Raises Unserved."""
-    for pack in packs:
-        if pack.digest == digest:
-            return pack
+def _kept(digest: str, url: str | None) -> Pack:
+    """The pack that the store keeps. Raises Unserved."""
     with _opened(url) as store:
         return Shelf((), store).pack(digest)
 

@@ -26,9 +26,14 @@ def stepped(after: Moment, number: int = 1) -> None:
         COUNTED.add(EPISODES_ENDED, (pack, after.end_reason), number)
 
 
+def heard() -> bool:
+    """Whether anybody wants to know of single requests."""
+    return logger.isEnabledFor(logging.DEBUG)
+
+
 def log(event: str, episode_id: str, request_id: str | None, moment: Moment) -> None:
     """Say what a request came to. No text of the customer's or the agent's is logged."""
-    if not logger.isEnabledFor(logging.DEBUG):
+    if not heard():
         return
     episode = moment.episode
     members = {

@@ -1,4 +1,4 @@
-"""How gunicorn serves the packs. PORT (else the contract's), EXTRA_PORTS and WORKERS come from the environment."""
+"""How gunicorn serves the packs; `server.settings` says what the environment asks for."""
 
 import errno
 import gc
@@ -12,28 +12,11 @@ from functools import partial
 
 from engine.contract import load_contract
 from engine.diagnostics import PackError
-from server import logs
+from server import logs, settings
 from server.metrics import Shared
 from server.reload import Reloader, announce, take_over, withdraw
-from server.settings import settings_or_exit
 
 MOST_FILES = 65_536  # that are open at once: each socket and each connection is one
-
-
-def _number(name: str, default: int, least: int, most: int) -> int:
-    return _whole(f"{name} must be", os.environ.get(name, "").strip() or str(default), least, most)
-
-
-def _numbers(name: str, least: int, most: int) -> list[int]:
-    """None, one or several, separated by spaces or commas."""
-    texts = os.environ.get(name, "").replace(",", " ").split()
-    return [_whole(f"Each of {name} must be", text, least, most) for text in texts]
-
-
-def _whole(what: str, text: str, least: int, most: int) -> int:
-    if not text.isascii() or not text.isdigit() or not least <= int(text[:9]) <= most:
-        sys.exit(f"{what} a whole number from {least} to {most}, not '{text[:80]}'.")
-    return int(text)
 
 
 def _allow_open_files() -> None:
@@ -46,14 +29,13 @@ def _allow_open_files() -> None:
 
 
 try:
-    contract = load_contract()
-except PackError as error:
+    ports = settings.ports(load_contract().port)
+except (PackError, settings.Nonsense) as error:
     sys.exit(str(error))
 
-configured = settings_or_exit()
+configured = settings.settings_or_exit()
 logs.set_up(configured.log, configured.log_level)
 _allow_open_files()
-ports = list(dict.fromkeys([_number("PORT", contract.port, 1, 65535), *_numbers("EXTRA_PORTS", 1, 65535)]))
 bind = [f"0.0.0.0:{port}" for port in ports]
 workers = configured.workers
 # Sockets and the hot routes run on one event loop; what Flask answers runs in a thread beside it.
@@ -118,8 +100,9 @@ def child_exit(server, worker):  # type: ignore[no-untyped-def]
 
 
 def on_exit(server):  # type: ignore[no-untyped-def]
+    if hasattr(server, "known_at"):
+        withdraw(server.known_at)
     if hasattr(server, "shared"):
-        withdraw(ports[0])
         server.shared.remove()
 
 
@@ -135,7 +118,8 @@ def when_ready(server):  # type: ignore[no-untyped-def]
     application = server.app.wsgi()
     if hasattr(application, "service"):
         reloader = Reloader(application.service, application.packs, server.shared.folder)
-        announce(server.address[0][1] if isinstance(server.address[0], tuple) else ports[0], server.shared.folder)
+        server.known_at = server.address[0][1] if isinstance(server.address[0], tuple) else ports[0]
+        announce(server.known_at, server.shared.folder)
         signal.signal(signal.SIGHUP, lambda *_: _reload(server, reloader))
         if configured.watch:
             signal.signal(signal.SIGALRM, lambda *_: _reload(server, reloader) if reloader.changed() else None)

@@ -22,7 +22,8 @@ JSON = "application/json"
 class Request(NamedTuple):
     """What a route may look at. Header names are in lower case; `cookie` is the value of COOKIE as it was sent.
 
-    `owner` is the name of the token that it came with; `spend` counts more requests, and may raise Problem 429.
+    `address` is None where there are tokens, for it is nobody's own then. `owner` is the name of the token that it came
+    with; `spend` counts more requests, and may raise Problem 429.
     """
 
     body: bytes
@@ -35,9 +36,7 @@ class Request(NamedTuple):
 
     @property
     def caller(self) -> Caller:
-        # An address is nobody's own where there are tokens.
-        address = None if self.owner else self.address
-        return Caller(unquote(self.cookie) if self.cookie is not None else None, address, owner=self.owner)
+        return Caller(unquote(self.cookie) if self.cookie is not None else None, self.address, owner=self.owner)
 
     def json(self) -> Any:
         """Raises Problem 400 or 413."""

@@ -194,8 +194,9 @@ class Service:
             return None
         for running, after in ahead.values():
             self._advance(running, after)
-        for (episode_id, (_, after)), (_, _, step, _) in zip(ahead.items(), appends, strict=True):
-            events.log("a step was taken", episode_id, step.request_id, after)
+        if events.heard():
+            for (episode_id, (_, after)), (_, _, step, _) in zip(ahead.items(), appends, strict=True):
+                events.log("a step was taken", episode_id, step.request_id, after)
         for after, number in Counter(after for _, after in ahead.values()).items():
             events.stepped(after, number)
         return [after.answer(episode_id, "id") for episode_id, (_, after) in ahead.items()]

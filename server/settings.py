@@ -86,6 +86,13 @@ def settings_or_exit() -> Settings:
         sys.exit(str(error))
 
 
+def ports(default: int, environment: Mapping[str, str] = os.environ) -> tuple[int, ...]:
+    """Where to listen: PORT, else `default`, and then EXTRA_PORTS, each once. Raises Nonsense."""
+    port = _Reader(environment).number("PORT", default, least=1, most=65535)
+    extra = environment.get("EXTRA_PORTS", "").replace(",", " ").split()
+    return tuple(dict.fromkeys([port, *(_whole("Each of EXTRA_PORTS", text, 1, 65535) for text in extra)]))
+
+
 def store_url(environment: Mapping[str, str] = os.environ) -> str:
     """STORE, else one file among the user's own state."""
     return environment.get("STORE", "").strip() or f"sqlite:{state_folder(environment) / 'episodes.db'}"
@@ -105,10 +112,7 @@ class _Reader:
         self._environment = environment
 
     def number(self, name: str, default: int, least: int = 0, most: int = 999_999_999) -> int:
-        text = self._environment.get(name, "").strip() or str(default)
-        if not text.isascii() or not text.isdigit() or not least <= int(text[:18]) <= most:
-            raise Nonsense(f"{name} must be a whole number from {least} to {most}, not '{text[:80]}'.")
-        return int(text)
+        return _whole(name, self._environment.get(name, "").strip() or str(default), least, most)
 
     def one_of(self, name: str, known: Collection[str], default: str | None) -> str | None:
         text = self._environment.get(name, "").strip().lower()
@@ -122,6 +126,12 @@ class _Reader:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise Nonsense(f"{name} holds origins such as https://example.org, or *, not '{origin[:80]}'.")
         return origins
+
+
+def _whole(what: str, text: str, least: int, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not least <= int(text[:18]) <= most:
+        raise Nonsense(f"{what} must be a whole number from {least} to {most}, not '{text[:80]}'.")
+    return int(text)
 
 
 def _packs(named: str) -> Sequence[Path | str]:

@@ -16,6 +16,7 @@ from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS
 from server.settings import Settings
 from server.store.memory import MemoryStore
 from tests.server.specification import Specification
+from tests.server.store_calls import Forgetful
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
 DESK = Path(__file__).parent.parent / "packs" / "desk.yaml"
@@ -38,13 +39,6 @@ NEVER_500 = (
     *("POST /create_session", "GET /{env}/tools"),
 )
 PROBES = ("GET /health", "GET /ready")
-
-
-class Forgetful(MemoryStore):
-    """Keeps no packs."""
-
-    def pack(self, digest: str) -> str | None:
-        return None
 
 
 class Failing(MemoryStore):

@@ -14,17 +14,10 @@ from server.limits import Limiter
 from server.problems import Problem
 from server.settings import Settings
 from server.tokens import Tokens, digest
+from tests.server.clock import Clock
 
 HOST = {"host": "localhost:7860"}
 ELSEWHERE = "https://evil.example"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

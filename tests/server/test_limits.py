@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.limits import Limiter
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.server.clock import Clock
 
 
 @pytest.fixture

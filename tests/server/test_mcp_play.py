@@ -20,6 +20,7 @@ from server.protocol import Conversation
 from server.service import Service
 from server.store.memory import MemoryStore
 from tests.server.rpc import Agent, fault, message, result, sessions
+from tests.server.store_calls import Forgetful
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
 OPENING = "Wo bleibt {meine} Lampe, «Ø» ⚠️ 版本?"  # of ticket t-1
@@ -231,13 +232,6 @@ def test_an_episode_that_is_no_longer_kept(service: Service) -> None:
     called = result(Mcp(service, sessions(1)).handle(message("tools/call", {"name": "classify"}), session))
     assert called["isError"] is True
     assert called["content"][0]["text"].startswith("The episode is no longer kept.")
-
-
-class Forgetful(MemoryStore):
-    """Keeps no packs."""
-
-    def pack(self, digest: str) -> str | None:
-        return None
 
 
 def test_an_episode_whose_pack_is_neither_served_nor_kept(lamps: Pack, namesakes: Pack, contract: Contract) -> None:

@@ -12,7 +12,7 @@ import pytest
 from engine.contract import Contract
 from engine.load import shipped_packs
 from server.peers import Patience
-from server.settings import Nonsense, Settings, settings, settings_or_exit, store_url
+from server.settings import Nonsense, Settings, ports, settings, settings_or_exit, store_url
 
 
 @pytest.fixture
@@ -204,10 +204,10 @@ def test_every_variable_stands_in_the_docs(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path))
     noted = Noted()
     settings(noted)
-    by_gunicorn = re.findall(r'_numbers?\("([A-Z_]+)"', (ROOT / "server" / "gunicorn.conf.py").read_text("utf-8"))
+    ports(1, noted)
     names = [name for name, _ in table()]
     assert len(set(names)) == len(names)
-    assert set(names) == noted.asked - {"XDG_STATE_HOME"} | {*by_gunicorn}
+    assert set(names) == noted.asked - {"XDG_STATE_HOME"}
     assert {"PORT", "EXTRA_PORTS"} <= set(names)
 
 

@@ -15,22 +15,15 @@ from click.testing import CliRunner, Result
 from server.logs import Text
 from server.token_command import token
 from server.tokens import EVERY, MAX_BYTES, Tokens, WrongFile, digest, is_name, new_token, read
+from tests.server.clock import Clock
 
 # FIPS 180-2, appendix B.1: the SHA-256 of "abc".
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(50.0)
 
 
 @pytest.fixture

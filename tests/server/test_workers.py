@@ -12,6 +12,7 @@ from server.service import Service
 from server.store import EpisodeStore, Key, Step
 from server.store.memory import MemoryStore
 from tests.server.calls import ASK_EMAIL, ASK_ORDER, CLASSIFY, HOME, NOBODY, RESOLVE, begin, problem, step
+from tests.server.store_calls import Forgetful
 
 
 def test_any_worker_serves_any_step(worker: Callable[[], Service]) -> None:
@@ -97,13 +98,6 @@ def test_a_pack_that_is_no_longer_served(
     # It is kept, so the episode goes on; a new one can't be begun with it.
     assert step(other, CLASSIFY)["reward"] == 0.5
     problem(404, lambda: begin(other, "f", pack="lamps"))
-
-
-class Forgetful(MemoryStore):
-    """Keeps no packs."""
-
-    def pack(self, digest: str) -> str | None:
-        return None
 
 
 def test_a_pack_that_is_neither_served_nor_kept(lamps: Pack, contract: Contract, root: Path) -> None:
