@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from engine.pack import Action, Pack, Parameter, Scalar
+from engine.pack import Action, Pack, Parameter, Scalar, once
 
 # The words of the envelope. A pack's parameter called like one of them stands under `parameters`.
 TYPE_WORDS = ("type", "action_type", "name")
@@ -174,7 +173,7 @@ def _quoted(value: Any) -> str:
     return f"'{text[:QUOTED]}…'" if len(text) > QUOTED else f"'{text}'"
 
 
-@lru_cache(maxsize=64)
+@once
 def action_space(pack: Pack) -> ActionSpace:
     return ActionSpace(pack)
 

@@ -6,13 +6,13 @@ count; rewards are integers in ten-thousandths (`engine.pack.REWARD_UNIT`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from engine.action import Choice, Mistake
-from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn
+from engine.action import Choice, Mistake, action_space
+from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn, once
 from engine.rules import Situation, pack_rules, same
 from engine.template import Template
 
@@ -123,26 +123,25 @@ class Automaton:
     def __init__(self, pack: Pack, ticket: Ticket, known: frozenset[str], stalls: int) -> None:
         self.pack = pack
         self.ticket = ticket
+        self.stalls = stalls
         self.task = pack.tasks[ticket.task]
+        self.actions = action_space(pack)
         self.fields = tuple(pack.fields)
         self.index = {name: index for index, name in enumerate(self.fields)}
         self._required = tuple(self.index[name] for name in ticket.required)
         self.missing_at_start = tuple(index for index in self._required if self.fields[index] not in known)
-        self._need = [self._needed(name) for name in self.fields]
+        needs = dict.fromkeys(ticket.optional, "optional") | dict.fromkeys(ticket.required, "required")
+        self._need = [needs.get(name, "none") for name in self.fields]
         self.sources: list[Source] = [Source("", "")]
         self.scripts = tuple(self._script(name, stalls) for name in self.fields)
         self._rules = pack_rules(pack)
         self._transitions: dict[tuple[State, Choice], Transition] = {}
         self._views: dict[State, View] = {}
+        self.kept: dict[Any, Any] = {}  # what was worked out about it (`engine.pack.once`)
         classified_pays = pack.rewards.classification if ticket.category is not None else 0
         self.greatest_progress = (pack.rewards.fields if self.missing_at_start else 0) + classified_pays
         self.goal_reward = pack.rewards.maximum - self.greatest_progress
         self.initial = self._initial(known)
-
-    def _needed(self, name: str) -> str:
-        if name in self.ticket.required:
-            return "required"
-        return "optional" if name in self.ticket.optional else "none"
 
     def _script(self, name: str, stalls: int) -> Script:
         turns = self.ticket.answers.get(name, ())
@@ -370,7 +369,15 @@ def _filled(text: Text, words: Mapping[str, Any]) -> Text:
     return text
 
 
-@lru_cache(maxsize=8192)
 def automaton(pack: Pack, ticket_id: str, known: frozenset[str], stalls: int) -> Automaton:
     """The one automaton of a ticket's cases with these fields known at the start and this many stalls."""
-    return Automaton(pack, pack.tickets[ticket_id], known, stalls)
+    return _automata(pack)(ticket_id, known, stalls)
+
+
+@once
+def _automata(pack: Pack) -> Callable[[str, frozenset[str], int], Automaton]:
+    @lru_cache(maxsize=8192)
+    def made(ticket_id: str, known: frozenset[str], stalls: int) -> Automaton:
+        return Automaton(pack, pack.tickets[ticket_id], known, stalls)
+
+    return made

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from typing import Any
 
 from jsonschema.protocols import Validator
 
-from engine.build_actions import ActionBuilder
+from engine.build_actions import ActionBuilder, word_lengths
 from engine.build_tests import build_tests
 from engine.build_tickets import TicketBuilder
 from engine.checks import TicketCheck
@@ -22,7 +23,7 @@ from engine.contradictions import check_contradictions
 from engine.diagnostics import PackError, Report
 from engine.instructions import default_instructions
 from engine.nodes import Map, entries, items, string
-from engine.pack import REWARD_UNIT, Grader, Pack, Rewards, Task
+from engine.pack import REWARD_UNIT, Demands, Grader, Pack, Rewards, Task
 from engine.schema import Refused, check, read_schema, validator_of
 from engine.source import Budget, open_file, parse
 from engine.values import ValueCheck
@@ -84,6 +85,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
         for ticket, node, spot in sound:
             checks.check(ticket, node, spot)
             check_contradictions(ticket, node, vocabulary.fields, report)
+        checks.check_lengths(word_lengths(actions, vocabulary))
     tests = build_tests(document, contract, tickets, refused, report)
     if report:
         return None
@@ -109,6 +111,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
         phrases=MappingProxyType(builder.phrases),
         tickets=MappingProxyType(tickets),
         tests=tests,
+        demands=_demands(document),
         source=_canonical(_in_order(document)),
         place=document.value_spot("pack").place,
     )
@@ -197,6 +200,14 @@ def _rewards(document: Map, defaults: Map, contract: Contract, max_steps: Any, r
         least = rewards.minimum / REWARD_UNIT
         report.add("PACK049", place, f"{steps} wasted steps cost more than the range's minimum, {least}")
     return rewards
+
+
+def _demands(document: Map) -> Demands:
+    """What the pack asks of the checks of its proof."""
+    asked = {code: entries(entries(document, "proof"), code) for code in entries(document, "proof")}
+    margins = {code: Fraction(str(each["margin"])) for code, each in asked.items() if "margin" in each}
+    severities = {code: each["severity"] for code, each in asked.items() if "severity" in each}
+    return Demands(MappingProxyType(margins), MappingProxyType(severities))
 
 
 def _digest(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 from typing import Any, Literal
 
 from engine.contract import ActionSpec
 from engine.nodes import Map, Seq, Spot, entries, items, string
-from engine.pack import Action, Effects, Parameter, Rule, Speaker, Text
+from engine.pack import Action, Effects, Parameter, Rule, Scalar, Speaker, Text
 from engine.rules import NAMED
 from engine.vocabulary import WORDS, Choices, Vocabulary, listed, scalar, shown
 
@@ -36,7 +36,7 @@ class ActionBuilder:
     def __init__(self, document: Map, defaults: Map, vocabulary: Vocabulary) -> None:
         self.document, self.defaults, self.vocabulary = document, defaults, vocabulary
         self.report, self.refused = vocabulary.report, vocabulary.refused
-        # All texts that an answer may be made of, with the words they may hold and where they are written.
+        # All texts that an answer may be made of, with the words they may hold and where in the pack one finds them.
         self.said: list[tuple[Text, frozenset[str], Spot]] = []
         # Whether any rule names a phrase that there isn't.
         self.misspelt = False
@@ -56,7 +56,7 @@ class ActionBuilder:
         if isinstance(node, Map) and "template" in node:
             spot = node.value_spot("template")
         text = self.vocabulary.text(node, spot, extra)
-        self.said.append((text, extra, spot))
+        self.said.append((text, extra, self.document.spot if spot.file is self.defaults.file else spot))
         return text
 
     def actions(self, specs: tuple[ActionSpec, ...]) -> dict[str, Action]:
@@ -259,6 +259,31 @@ def each_value(condition: Any, spot: Spot) -> Iterator[tuple[Any, Spot]]:
             yield value, condition.item_spot(index)
     else:
         yield condition, spot
+
+
+def word_lengths(actions: Mapping[str, Action], vocabulary: Vocabulary) -> Mapping[str, tuple[int, int]]:
+    """How many characters each word that answers may hold has at the most, and of how many items it is a list."""
+    parameters = [parameter for action in actions.values() for parameter in action.parameters]
+    names = [[parameter.name for parameter in action.parameters] for action in actions.values()]
+    valid = [_size(actions), *map(_size, names), *(_size(parameter.enum) for parameter in parameters)]
+    quoted = 100  # more than is ever quoted of what an agent sent
+    ones = {
+        "action": _longest(actions),
+        "field": _longest(vocabulary.fields),
+        "category": _longest(vocabulary.categories),
+        "given": quoted,
+        "parameter": max(quoted, *map(_longest, names)),
+    }
+    lists = {"valid": max(valid), **dict.fromkeys(("required", "missing", "wrong"), _size(vocabulary.fields))}
+    return {**{name: (length, 0) for name, length in ones.items()}, **lists}
+
+
+def _longest(names: Iterable[Scalar]) -> int:
+    return max((len(str(name)) for name in names), default=0)
+
+
+def _size(names: Collection[Scalar]) -> tuple[int, int]:
+    return sum(len(str(name)) for name in names), len(names)
 
 
 def _ways(action: Action) -> int:

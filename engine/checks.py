@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from engine.nodes import Map, Seq, Spot, entries, items
 from engine.pack import Text, Ticket
-from engine.template import Template
+from engine.template import Chain, Template
 from engine.values import ValueCheck
 from engine.vocabulary import Vocabulary
 
@@ -17,28 +18,34 @@ MAX_LENGTH = 100_000
 # A text that may be answered, the words it may hold besides fields and facts, and where it is written.
 Said = tuple[Text, frozenset[str], Spot]
 Rights = Mapping[str, tuple[Text, str]]
+# Of each of these words: how many characters it may have, and of how many items it is a list.
+Words = Mapping[str, tuple[int, int]]
 
 
 class TicketCheck:
     """Checks tickets that are sound in themselves, one by one. `said` is what may be answered in any of them."""
 
-    def __init__(self, vocabulary: Vocabulary, values: ValueCheck, said: Iterable[Said]) -> None:
+    def __init__(self, vocabulary: Vocabulary, values: ValueCheck, said: Sequence[Said]) -> None:
         self.fields, self.facts = vocabulary.fields, vocabulary.facts
         self.values, self.report = values, vocabulary.report
         # What is wrong with the value of a field, in the ticket that is being checked.
         self.found: dict[str, str | None] = {}
-        # How many characters the value of a field may have, in that ticket.
+        # How many characters the value of a field may have, in that ticket, and how many values it is made of in turn.
         self.lengths: dict[str, int] = {}
+        self.links: dict[str, int] = {}
         # Fields without a sample that a text names: what a person says, and what may be answered.
         self.in_person = {
             person.name: frozenset().union(*(self._undrawn(_names(text)) for text in person.says))
             for person in vocabulary.people.values()
         }
         self.in_answers: dict[str, Spot] = {}
+        self.said = (*said, *vocabulary.said)
         for text, words, spot in said:
             if isinstance(text, Template):
                 for name in sorted(self._undrawn((text.plain - words) | text.fields)):
                     self.in_answers.setdefault(name, spot)
+        # How many characters the values of these fields have at the most, in any ticket.
+        self.longest = {name: 0 for text, *_ in self.said for name in _names(text) if name in self.fields}
 
     def _undrawn(self, names: frozenset[str]) -> frozenset[str]:
         return frozenset(name for name in names if name in self.fields and self.fields[name].sample is None)
@@ -46,7 +53,7 @@ class TicketCheck:
     def check(self, ticket: Ticket, node: Map, spot: Spot) -> None:
         """Reports what is wrong with a ticket, which is written in `node`."""
         rights = ticket.right_values()
-        self.found, self.lengths = {}, {}
+        self.found, self.lengths, self.links = {}, {}, {}
         self._answerable(ticket, rights, node, spot)
         self._messages(ticket, rights, items(node, "messages"))
         self._known(ticket, rights, entries(node, "known"))
@@ -57,6 +64,24 @@ class TicketCheck:
         for name in sorted(self.in_answers.keys() - rights.keys()):
             message = f"this text names '{name}', but in ticket '{ticket.id}' {_no_value(name)}"
             self.report.add("PACK043", self.in_answers.pop(name), message)
+        for name, longest in self.longest.items():
+            if self._problem(rights, name) is None:
+                self.longest[name] = max(longest, self._length_of(rights, name))
+
+    def check_lengths(self, words: Words) -> None:
+        """Reports answers that may come to too much; all tickets were checked before."""
+
+        def length_of(known: frozenset[str], chain: Chain) -> int:
+            name = chain.name
+            if name is not None and name in known and not chain.is_field:
+                characters, items = words[name]
+                return characters + items * max(2, chain.longest_argument)
+            return self.longest[name] if name in self.longest else self._length_of({}, name)
+
+        for text, known, spot in self.said:
+            if _length(text, partial(length_of, known)) > MAX_LENGTH:
+                message = f"an answer comes to more than {MAX_LENGTH:,} characters, with the longest names and values"
+                self.report.add("PACK043", spot, message)
 
     def _answerable(self, ticket: Ticket, rights: Rights, node: Map, spot: Spot) -> None:
         """Every required field has a way to become rightly known, or to be waived."""
@@ -122,22 +147,23 @@ class TicketCheck:
         text, under = rights[name]
         if not isinstance(text, Template):
             return None
-        if depth > MAX_CHAIN:
-            return f"'{name}' is made of other values, which are made of others, and so on"
+        too_many = f"'{name}' is made of other values, which are made of others, and so on"
+        if depth >= MAX_CHAIN:
+            return too_many
         if name not in self.found:
             # Whoever comes here again before this is known goes round in a circle.
             self.found[name] = f"the value of '{name}' is made of itself"
             self.found[name] = next(self._unmade(rights, text, under, depth + 1), None)
+            self.links[name] = 1 + max((self.links.get(inner, 0) for inner in _names(text)), default=0)
+            if self.found[name] is None and self.links[name] > MAX_CHAIN:
+                self.found[name] = too_many
             if self.found[name] is None and self._length_of(rights, name) > MAX_LENGTH:
                 self.found[name] = f"the value of '{name}' comes to more than {MAX_LENGTH:,} characters"
         return self.found[name]
 
     def _length(self, rights: Rights, text: Text) -> int:
         """How many characters a text may come to; what it names can be made."""
-        if not isinstance(text, Template):
-            return len(text)
-        parts = (len(piece) if isinstance(piece, str) else self._length_of(rights, piece.name) for piece in text.pieces)
-        return sum(parts)
+        return _length(text, lambda chain: self._length_of(rights, chain.name))
 
     def _length_of(self, rights: Rights, name: str | None) -> int:
         if name is None or (name not in self.fields and name not in self.facts):
@@ -153,6 +179,13 @@ class TicketCheck:
             if name in rights:
                 self.lengths[name] = max(drawn, self._length(rights, rights[name][0]))
         return self.lengths[name]
+
+
+def _length(text: Text, length_of: Callable[[Chain], int]) -> int:
+    """How many characters a text comes to, where names come to so much."""
+    if not isinstance(text, Template):
+        return len(text)
+    return sum(len(part) if isinstance(part, str) else len(part.text) + length_of(part) for part in text.pieces)
 
 
 def _names(text: Text) -> frozenset[str]:

@@ -14,7 +14,7 @@ from engine import play as player
 from engine.case import make_case, pick_ticket
 from engine.diagnostics import Finding, PackError, as_json, nearest, render
 from engine.episode import Episode
-from engine.load import check_pack, load_pack, shipped_packs, with_lines
+from engine.load import check_pack, load_pack, pack_path, with_lines
 from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
@@ -125,15 +125,9 @@ def _count(number: int, thing: str) -> str:
 def _existing(path: Path) -> Path:
     """The path itself, or that of the shipped pack of this name."""
     try:
-        if path.exists():
-            return path
-    except OSError:  # no path at all: too long, or forbidden
-        pass
-    shipped = {name: folder for folder in shipped_packs() for name in (folder.name, folder.name.replace("_", "-"))}
-    if str(path) in shipped:
-        return shipped[str(path)]
-    close = nearest(str(path), shipped)
-    raise click.UsageError(f"There is no file or folder '{path}'." + (f" Did you mean '{close}'?" if close else ""))
+        return pack_path(str(path))
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
 
 
 def _loaded(path: Path) -> Pack:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 from engine.lookalikes import difference
@@ -76,8 +77,8 @@ MEANING = "PACK030"
 LONGEST, LONGEST_NAME = 600, 200
 # The widest piece of a source line that is shown.
 SHOWN = 100
-# How many candidates are looked at, and how many compared to the end: bounds the time spent on a hostile file.
-CONSIDERED, COMPARED = 300, 20
+# How much is compared with a name, in characters: bounds the time that hostile names take.
+COMPARED = 1_000
 # From which share of common characters on a name is near.
 LIKE = 0.6
 
@@ -249,43 +250,72 @@ def as_json(finding: Finding) -> dict[str, Any]:
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `name` was most likely meant to be, or None where nothing is close."""
+    """The candidate that `name` was most likely meant to be, or None where nothing is close.
+
+    Two names are as close as the share that their longest common subsequence has in both.
+    """
     if len(name) > LONGEST_NAME:
         return None
     folded = name.casefold()
-    rough: list[tuple[int, int, str]] = []
-    for order, candidate in enumerate(_likely(name, candidates)):
-        if candidate.casefold() == folded:
+    places: dict[str, int] = {}  # of each character in the name: one bit for each
+    for index, character in enumerate(folded):
+        places[character] = places.get(character, 0) | 1 << index
+    left, best, closest = COMPARED, LIKE, None
+    for candidate in _likely(folded, tuple(candidates)):
+        if left <= 0:
+            break
+        left -= 1
+        if 2 * min(len(name), len(candidate)) <= best * (len(name) + len(candidate)):
+            continue  # it is too long or too short, whatever stands in it
+        left -= len(candidate)
+        other = candidate.casefold()
+        if other == folded:
             return candidate
-        shorter, longer = sorted((len(name), len(candidate)))
-        if shorter >= longer * (2 * LIKE - 1):
-            rough.append((-_ends(name, candidate), order, candidate))
-    best, closest = LIKE, None
-    for ends, _, candidate in sorted(rough)[:COMPARED]:
-        if max(len(name), len(candidate)) > 40:
-            ratio = -ends / max(len(name), len(candidate))
-        else:
-            ratio = difflib.SequenceMatcher(None, folded, candidate.casefold(), autojunk=False).ratio()
+        ratio = 2 * _common(places, len(folded), other) / (len(folded) + len(other))
         if ratio > best:
             best, closest = ratio, candidate
     return closest
 
 
-def _likely(name: str, candidates: Iterable[str]) -> list[str]:
-    """All candidates; of a great many, only some of those that begin or end like `name`."""
-    every = list(candidates)
-    if len(every) <= CONSIDERED:
-        return every
-    first, last = name[:1], name[-1:]
-    return [one for one in every if one[:1] == first or one[-1:] == last][:CONSIDERED]
+def _common(places: Mapping[str, int], length: int, text: str) -> int:
+    """The length of the longest common subsequence: each row of the table is one number (Hyyrö 2004)."""
+    row = every = (1 << length) - 1
+    for character in text:
+        here = row & places.get(character, 0)
+        row = row + here | row - here
+    return length - (row & every).bit_count()
 
 
-def _ends(left: str, right: str) -> int:
-    """How many characters two texts share at their beginning and their end."""
-    most = min(len(left), len(right))
-    start = next((index for index in range(most) if left[index] != right[index]), most)
-    end = next((index for index in range(most - start) if left[-1 - index] != right[-1 - index]), most - start)
-    return start + end
+def _likely(folded: str, names: tuple[str, ...]) -> Iterable[str]:
+    """All of a few names; of many, first those that stand beside it in the order of beginnings, or of ends."""
+    ordered = _ordered(names)
+    if ordered is None:
+        return names
+    begins, ends = ordered
+    from_beginning = _outwards(begins, bisect_left(begins, folded, key=str.casefold))
+    from_end = _outwards(ends, bisect_left(ends, folded[::-1], key=_backwards))
+    return (one for pair in zip(from_beginning, from_end, strict=True) for one in pair)
+
+
+@lru_cache(maxsize=16)
+def _ordered(names: tuple[str, ...]) -> tuple[list[str], list[str]] | None:
+    """Names in the order of their beginnings, and of their ends; None where all of them can be compared."""
+    if len(names) + sum(map(len, names)) <= COMPARED:
+        return None
+    return sorted(names, key=str.casefold), sorted(names, key=_backwards)
+
+
+def _backwards(name: str) -> str:
+    return name.casefold()[::-1]
+
+
+def _outwards(names: list[str], middle: int) -> Iterator[str]:
+    """All names, from the middle on towards both ends."""
+    for distance in range(max(middle, len(names) - middle)):
+        if middle + distance < len(names):
+            yield names[middle + distance]
+        if distance < middle:
+            yield names[middle - 1 - distance]
 
 
 def excerpt(before: str, after: str) -> tuple[str, int]:

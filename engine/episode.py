@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from engine.action import action_space
 from engine.automaton import INVALID, State
 from engine.case import Case
+from engine.dynamics.regret import Regret, regrets
 from engine.pack import REWARD_UNIT
 from engine.solve import OverBudget, solve
 
@@ -57,7 +57,7 @@ class Episode:
         if self.done:
             raise EpisodeOver(f"the episode ended after {len(self.steps)} steps ({self.end_reason})")
         case = self.case
-        canonical, meaning, asks, classifies = action_space(case.pack).understand(action)
+        canonical, meaning, asks, classifies = case.automaton.actions.understand(action)
         move = case.automaton.transition(self.state, meaning)
         classified = move.state.classified if classifies and move.outcome != INVALID else None
         text = case.say(move)
@@ -161,6 +161,20 @@ class Episode:
         except OverBudget:
             return None
         return solution.optimal_steps if solution else None
+
+    @property
+    def regrets(self) -> tuple[Regret, ...] | None:
+        """What each step cost, against the best that could be had before it; None where not proved.
+
+        For whoever trains or judges an agent: an agent that sees it before the end is told what is best.
+        """
+        return regrets(self.case.automaton, self.actions)
+
+    @property
+    def regret(self) -> float | None:
+        """What the steps cost together, in reward units: once `done`, V* less the return. None where not proved."""
+        found = self.regrets
+        return sum(regret.cost for regret in found) / REWARD_UNIT if found is not None else None
 
     def record(self) -> dict[str, Any]:
         """What the graders read; the keys stand in `graders.py`."""

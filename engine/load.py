@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.advice import advise
 from engine.build import build, default_rules, pack_schema, pack_validator
 from engine.contract import Contract, load_contract
-from engine.diagnostics import Finding, PackError, Report, excerpt
+from engine.diagnostics import Finding, PackError, Report, excerpt, nearest
 from engine.nodes import File, Map, Seq, Spot, placeless
 from engine.openings import opening_findings
 from engine.pack import Pack
@@ -31,6 +31,25 @@ def shipped_packs() -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.iterdir() if (path / "pack.yaml").is_file())) if folder.is_dir() else ()
 
 
+def pack_path(name: str) -> Path:
+    """The path itself, or that of the shipped pack of this name.
+
+    Raises:
+        LookupError: there is neither; it says what is near.
+    """
+    path = Path(name)
+    try:
+        if path.exists():
+            return path
+    except (OSError, ValueError):  # no path at all: too long, or forbidden
+        pass
+    shipped = {known: folder for folder in shipped_packs() for known in (folder.name, folder.name.replace("_", "-"))}
+    if name in shipped:
+        return shipped[name]
+    close = nearest(name, shipped)
+    raise LookupError(f"There is no file or folder '{name}'." + (f" Did you mean '{close}'?" if close else ""))
+
+
 def load_pack(path: Path | str, contract: Contract | None = None) -> Pack:
     """The pack in a folder or a file.
 
@@ -45,9 +64,25 @@ def load_pack(path: Path | str, contract: Contract | None = None) -> Pack:
 
 def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack | None, tuple[Finding, ...]]:
     """The pack, or None where it has errors, and everything that was found, warnings too."""
-    report = Report()
     try:
         contract = contract or load_contract()
+    except PackError as error:
+        return None, error.findings
+    pack, findings = check_draft(path, contract)
+    if pack is None:
+        return None, findings
+    report = Report()
+    errors = False
+    for finding in (*ticket_findings(pack), *opening_findings(pack, contract.observation_space)):
+        errors = errors or finding.severity == "error"
+        report.take(finding)
+    return None if errors else pack, (*findings, *with_lines(report.findings()))
+
+
+def check_draft(path: Path | str, contract: Contract) -> tuple[Pack | None, tuple[Finding, ...]]:
+    """The same, but for what is true of a pack's tickets: whether each can be resolved, and at its best."""
+    report = Report()
+    try:
         default_rules()
     except PackError as error:
         return None, error.findings
@@ -64,11 +99,7 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
     if pack is None or report:
         return None, report.findings()
     advise(pack, document, report)
-    errors = False
-    for finding in (*ticket_findings(pack), *opening_findings(pack, contract.observation_space)):
-        errors = errors or finding.severity == "error"
-        report.take(finding)
-    return None if errors else pack, with_lines(report.findings())
+    return pack, with_lines(report.findings())
 
 
 def rebuild(source: str, contract: Contract | None = None) -> Pack:
@@ -152,12 +183,12 @@ def files(folder: Path, report: Report) -> list[Path]:
             where = File(str(folder / name), "").spot(0)
             report.warn("PACK086", where, "a pack's files stand beside pack.yaml; what is in this folder isn't read")
     others = [name for name in names if name.endswith(".yaml") and name != "pack.yaml"]
-    if len(others) > MAX_FILES:
+    if len(others) >= MAX_FILES:
         report.add("PACK012", here, f"a pack has {MAX_FILES} files at the most")
     if "pack.yaml" not in names:
         report.add("PACK001", here, "a pack's folder holds a file pack.yaml", meant=("pack.yaml", names))
         return [folder / name for name in others[:MAX_FILES]]
-    return [folder / name for name in ("pack.yaml", *others[:MAX_FILES])]
+    return [folder / name for name in ("pack.yaml", *others)[:MAX_FILES]]
 
 
 def merge(into: Map, other: Map, report: Report) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from fractions import Fraction
+from functools import wraps
+from typing import Any, Literal, Protocol, TypeVar
 
 from engine.diagnostics import Place
 from engine.template import Template
@@ -16,6 +18,7 @@ Scalar = str | int | bool
 Text = str | Template
 Speaker = Literal["customer", "desk"]
 Split = Literal["train", "validation", "test"]
+Severity = Literal["error", "warning", "ignore"]
 Grader = Callable[[Any], float]
 
 # Rewards are integers in ten-thousandths, so that sums are exact; a float appears only on the wire.
@@ -200,6 +203,21 @@ class Rewards:
 
 
 @dataclass(frozen=True, slots=True)
+class Demands:
+    """What a pack, or somebody who proves it, asks of the checks P01 to P11 where it isn't what is asked by default.
+
+    By code: a margin in reward units, and how grave it is where a check fails.
+    """
+
+    margins: Mapping[str, Fraction] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+
+    def over(self, others: Demands) -> Demands:
+        """These demands, and of the others those about which these say nothing."""
+        return Demands({**others.margins, **self.margins}, {**others.severities, **self.severities})
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptedStep:
     """One step of a pack's own test: the raw action, and what is expected of the answer."""
 
@@ -224,6 +242,7 @@ class Pack:
 
     Mappings keep the order in which things were written; it is part of the digest. Packs compare by identity: equal
     content is equal `digest`. `source` is the document as JSON: what `engine.load.rebuild` makes the pack of again.
+    `kept` is what was worked out about it (`once`).
     """
 
     name: str
@@ -243,5 +262,32 @@ class Pack:
     phrases: Mapping[str, Text]
     tickets: Mapping[str, Ticket]
     tests: tuple[ScriptedTest, ...]
+    demands: Demands
     source: str = field(repr=False)
     place: Place = field(compare=False)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+
+class Keeper(Protocol):
+    """A pack, or what was made of one."""
+
+    @property
+    def kept(self) -> dict[Any, Any]: ...
+
+
+K = TypeVar("K", bound=Keeper)
+T = TypeVar("T")
+
+
+def once(function: Callable[[K], T]) -> Callable[[K], T]:
+    """Works something out once and lets the object itself keep it: a cache beside it would keep the object alive."""
+
+    @wraps(function)
+    def found(keeper: K) -> T:
+        known: T = keeper.kept.get(function, _UNKNOWN)
+        return keeper.kept.setdefault(function, function(keeper)) if known is _UNKNOWN else known
+
+    return found
+
+
+_UNKNOWN: Any = object()

@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 MAX_COST: Final = 2_000_000
 _LIMIT: Final = 10**9
 # How often something with repeats in it may repeat.
-_SHORT: Final = 8
+MAX_REPEATS: Final = 8
 # How deep brackets may nest.
-_DEPTH: Final = 30
+MAX_BRACKETS: Final = 30
 
 # Python's own reading of a pattern: a tree of (operator, operand).
 _parser: Any = import_module("re._parser")
@@ -80,8 +80,8 @@ class _Cost(NamedTuple):
 
 
 def _sequence(parts: list[Any], length: int, depth: int = 0) -> _Cost:
-    if depth > _DEPTH:
-        raise PatternError(f"brackets nest too deep in a pattern: {_DEPTH} levels are the most")
+    if depth > MAX_BRACKETS:
+        raise PatternError(f"brackets nest too deep in a pattern: {MAX_BRACKETS} levels are the most")
     ways, steps = 1, 0
     for index, part in enumerate(parts):
         following = parts[index + 1] if index + 1 < len(parts) else None
@@ -110,7 +110,7 @@ def _repeat(operand: Any, following: Any, length: int, depth: int) -> _Cost:
     least, most, body = int(operand[0]), int(operand[1]), list(operand[2])
     ways, steps = _sequence(body, length, depth + 1)
     if most > 1 and not _one_way(body):
-        if most > _SHORT:
+        if most > MAX_REPEATS:
             raise PatternError("a repeat or alternatives inside a repeat are not allowed in a pattern")
         ways = (ways + 1) ** most
         return _Cost(min(_LIMIT, ways), min(_LIMIT, ways * (steps + 1)))

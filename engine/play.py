@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from engine.action import Choice, action_space
 from engine.diagnostics import nearest
+from engine.dynamics.regret import blame
 from engine.episode import Episode
 
 QUIT = ("quit", "exit", "q")
@@ -43,6 +44,7 @@ def play(episode: Episode, console: Console, ask: Callable[[str], str]) -> Episo
         f"\n[bold]{'Resolved' if episode.terminated else 'Out of steps'}[/] after {episode.step_count} steps"
         f" (optimal: {episode.optimal_steps}). Return {episode.total:.4f}, score {episode.score():.4f}."
     )
+    _show_regret(episode, console)
     return episode
 
 
@@ -95,3 +97,14 @@ def _show_step(episode: Episode, console: Console) -> None:
     console.print(f"[cyan]{said['role']}:[/] {escape(said['text'])}")
     console.print(f"  {escape(episode.outcome or '')}, reward {episode.reward:+.4f}, return {episode.total:.4f}")
     _show_state(episode, console)
+
+
+def _show_regret(episode: Episode, console: Console) -> None:
+    """What each step cost that cost something, and what they cost together: V* less the return."""
+    found = episode.regrets
+    if found is None:
+        console.print("Regret is not known: the ticket has too many states.")
+        return
+    for sentence in blame(found):
+        console.print(f"  {escape(sentence)}")
+    console.print(f"Regret {episode.regret:.4f}.")

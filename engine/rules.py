@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from engine.pack import Pack, Rule, Scalar
+from engine.pack import Pack, Rule, Scalar, once
 
 Test = Callable[[Any], bool]
 FirstMatch = Callable[["Situation"], Rule | None]
@@ -67,6 +66,11 @@ def fact_tests(rule: Rule) -> tuple[tuple[str, Test], ...]:
     return _named_tests(rule.when.get("facts", {}))
 
 
+def parameter_tests(rule: Rule) -> tuple[tuple[str, Test], ...]:
+    """What a rule asks of each of the parameters that it names, whatever else it asks."""
+    return _named_tests(rule.when.get("parameters", {}))
+
+
 def _rule_test(rule: Rule) -> Callable[[Situation], bool]:
     tests = tuple(
         (name, _named_test(expected) if name in NAMED else _value_test(expected))
@@ -75,7 +79,7 @@ def _rule_test(rule: Rule) -> Callable[[Situation], bool]:
     return lambda situation: all(test(getattr(situation, name)) for name, test in tests)
 
 
-@lru_cache(maxsize=64)
+@once
 def pack_rules(pack: Pack) -> Mapping[str, FirstMatch]:
     """The compiled rules of each of a pack's actions, by name."""
     return {name: compile_rules(action.rules) for name, action in pack.actions.items()}

@@ -3,8 +3,8 @@
 A best-first search over an automaton's states. Progress telescopes, waste is never positive and resolving pays
 `goal_reward` once, so what a state can still earn is bounded by `goal_reward` and the progress not yet made: the first
 finished episode that leaves the queue is a best one, and among the best a shortest one (A*, Hart, Nilsson and Raphael
-1968, with that bound and the number of turns that must still be played). Fields that are alike (same need, same
-script, nothing said about other fields) are interchangeable: their states are sorted before they are looked up.
+1968, with that bound and the number of turns that must still be played). States that differ only by interchangeable
+fields (`engine.symmetry`) are looked at once.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import heapq
 import json
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
-from engine.action import Choice, action_space
-from engine.automaton import Automaton, Slot, State, automaton
+from engine.automaton import Automaton, State, automaton
 from engine.diagnostics import Finding
-from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket
+from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket, once
 from engine.rules import fact_tests, same
+from engine.symmetry import Symmetry
 
 # How many transitions a search may look at before a ticket counts as not proved; and, when a pack loads, all searches
 # of the pack together: so much, and so much more for each ticket.
@@ -67,75 +66,6 @@ class _Node(NamedTuple):
     order: int
     total: int
     state: State
-
-
-class _Symmetry:
-    """Which slots of an automaton are interchangeable, and the representative of states that are alike."""
-
-    def __init__(self, machine: Automaton) -> None:
-        self._machine = machine
-        self.related = frozenset(
-            index
-            for under, script in enumerate(machine.scripts)
-            for move in script.moves
-            for given in move.gives
-            if given.slot != under
-            for index in (given.slot, under)
-        )
-        groups: dict[Hashable, list[int]] = {}
-        for index in range(len(machine.scripts)):
-            groups.setdefault(self.kind(index), []).append(index)
-        self._shared = [group for group in groups.values() if len(group) > 1]
-        self._leader = {index: group[0] for group in groups.values() for index in group}
-
-    def kind(self, index: int) -> Hashable:
-        """What makes slots alike; a related slot is like no other."""
-        machine = self._machine
-        name, moves = machine.fields[index], machine.scripts[index].moves
-        need = (name in machine.ticket.required, name in machine.ticket.optional, machine.initial.slots[index].value)
-        if index in self.related:
-            return (*need, index, tuple((move.kind, tuple((g.slot, g.wrong) for g in move.gives)) for move in moves))
-        return (*need, tuple(move.kind for move in moves))
-
-    def canonical(self, state: State) -> State:
-        """The representative of all states that differ only by interchangeable fields or by what is shown."""
-        slots = [self.local(slot, index) for index, slot in enumerate(state.slots)]
-        for group in self._shared:
-            for index, slot in zip(group, sorted(slots[index] for index in group), strict=True):
-                slots[index] = slot
-        absolute = (
-            slot._replace(source=slot.source + self._base(i)) if slot.source else slot for i, slot in enumerate(slots)
-        )
-        return state._replace(slots=tuple(absolute), chosen=None)
-
-    def local(self, slot: Slot, index: int) -> Slot:
-        """A slot with no more of its source than matters: which wrong value of its own script was given."""
-        return slot._replace(source=slot.source - self._base(index) if slot.value == "wrong" else 0)
-
-    def _base(self, index: int) -> int:
-        if index in self.related:
-            return 0
-        moves = self._machine.scripts[index].moves
-        return next((given.source - 1 for move in moves for given in move.gives), 0)
-
-    def distinct(self, state: State) -> Iterator[Choice]:
-        """The valid choices, of asks for interchangeable fields in the same state only one."""
-        seen = set()
-        for choice in action_space(self._machine.pack).choices:
-            asks = self._machine.pack.actions[choice.type].asks
-            if asks is None:
-                yield choice
-                continue
-            name = dict(choice.parameters).get(asks)
-            if name is None:
-                yield choice
-                continue
-            index = self._machine.index[str(name)]
-            others = tuple(pair for pair in choice.parameters if pair[0] != asks)
-            alike = (choice.type, others, self._leader[index], self.local(state.slots[index], index))
-            if alike not in seen:
-                seen.add(alike)
-                yield choice
 
 
 class _Bounds:
@@ -255,7 +185,7 @@ def _search(machine: Automaton, horizon: int, budget: Budget, goal_only: bool = 
 
     With `goal_only`, a shortest of all that resolve, whatever it returns. Raises OverBudget.
     """
-    symmetry = _Symmetry(machine)
+    symmetry = Symmetry(machine)
     bounds = _Bounds(machine, symmetry.related)
     order = count()
 
@@ -275,16 +205,16 @@ def _search(machine: Automaton, horizon: int, budget: Budget, goal_only: bool = 
         if too_long or opened.get(current.state, horizon + 1) <= depth:
             continue
         opened[current.state] = depth
-        for choice in symmetry.distinct(current.state):
+        for choices in symmetry.alike(current.state).values():
             budget.spend()
-            move = machine.apply(current.state, choice)
+            move = machine.apply(current.state, choices[0])
             after = symmetry.canonical(move.state)
             if opened.get(after, horizon + 1) > depth + 1:
                 heapq.heappush(queue, node(after, current.total + move.reward, depth + 1))
     return None
 
 
-@lru_cache(maxsize=8192)
+@once
 def solve(machine: Automaton) -> Solution | None:
     """A best episode that resolves the ticket: V* and the optimal steps, if the ticket is sound; None if none resolves.
 
@@ -294,7 +224,7 @@ def solve(machine: Automaton) -> Solution | None:
     return _search(machine, machine.pack.max_steps, Budget(BUDGET))
 
 
-@lru_cache(maxsize=8192)
+@once
 def fewest_steps(machine: Automaton) -> int | None:
     """The steps of a shortest episode that resolves the ticket, whatever it returns; None where none does.
 
@@ -312,23 +242,13 @@ def variants(pack: Pack, ticket: Ticket) -> tuple[Automaton, ...]:
     return tuple(automaton(pack, ticket.id, names, number) for names in known for number in stalls)
 
 
-def _shape(machine: Automaton) -> Hashable:
-    """What decides an automaton's solution: tickets of one shape are solved once."""
-    symmetry = _Symmetry(machine)
-    slots = sorted(repr(symmetry.kind(index)) for index in range(len(machine.scripts)))
-    ticket = machine.ticket
-    goal = tuple((name, type(value), value) for name, value in ticket.goal.items())
-    facts = tuple((type(value), value) for value in machine.initial.facts)
-    return ticket.category is None, machine.task, machine.initial.classified, tuple(slots), facts, goal
-
-
 def ticket_findings(pack: Pack) -> Iterator[Finding]:
     """A finding for every ticket that can't be resolved, or whose best return isn't the reward range's maximum."""
     budget = Budget(PACK_BUDGET + TICKET_BUDGET * len(pack.tickets))
     verdicts: dict[Hashable, tuple[str, str, str] | None] = {}
     for ticket in pack.tickets.values():
         for machine in variants(pack, ticket):
-            shape = _shape(machine)
+            shape = Symmetry(machine).shape()
             if shape not in verdicts:
                 verdicts[shape] = _verdict(machine, budget)
             verdict = verdicts[shape]

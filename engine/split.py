@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import get_args
 
 from engine.draw import choose, digest
-from engine.pack import Pack, Split
+from engine.pack import Pack, Split, once
 
 SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -40,7 +39,7 @@ def assign(pack: str, named: Mapping[str, Split | None]) -> dict[str, Split]:
     return found
 
 
-@lru_cache(maxsize=64)
+@once
 def splits(pack: Pack) -> Mapping[Split, tuple[str, ...]]:
     """The ids of the tickets in each split, in the pack's order; every split is there, also an empty one."""
     found = assign(pack.name, {ticket.id: ticket.split for ticket in pack.tickets.values()})

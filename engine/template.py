@@ -29,8 +29,8 @@ _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _NO_NAMES = {*_TRUTHS, "none", "None"}
 # What a template comes to stays near what it is: the most names in one, and the longest text in a filter's brackets.
-_MOST: Final = 100
-_LONGEST: Final = 200
+MAX_NAMES: Final = 100
+MAX_ARGUMENT: Final = 200
 # How many tokens are looked at for the end of an expression that is wrong already.
 _FAR: Final = 1_000
 
@@ -45,6 +45,12 @@ class Chain(NamedTuple):
     text: str
     filters: Filters
     is_field: bool = False
+
+    @property
+    def longest_argument(self) -> int:
+        """How many characters the longest text in its filters' brackets has."""
+        given = (argument for _, arguments in self.filters for argument in arguments if isinstance(argument, str))
+        return max(map(len, given), default=0)
 
     def value(self, start: Any) -> Any:
         """What comes out where the name stands for `start`.
@@ -132,8 +138,8 @@ def compile_template(source: str) -> Template:
         end = reader.end
     pieces.append(source[end:])
     chains = [piece for piece in pieces if isinstance(piece, Chain)]
-    if len(chains) > _MOST:
-        raise TemplateError(f"{_MOST} names in one template are the most")
+    if len(chains) > MAX_NAMES:
+        raise TemplateError(f"{MAX_NAMES} names in one template are the most")
     plain = frozenset(chain.name for chain in chains if chain.name is not None and not chain.is_field)
     fields = frozenset(chain.name for chain in chains if chain.name is not None and chain.is_field)
     return Template(source, plain, fields, tuple(piece for piece in pieces if piece != ""))
@@ -216,8 +222,8 @@ class _Reader:
         in_turn = len(given) != 2 * len(values) and all(token == "," for token in given[1::2])
         fits = all(isinstance(value, kind) for value, kind in zip(values, takes, strict=False))
         if self._take() == ")" and fits and (in_turn or not given):
-            if any(isinstance(value, str) and len(value) > _LONGEST for value in values):
-                raise TemplateError(f"a text in brackets has {_LONGEST} characters at the most", called)
+            if any(isinstance(value, str) and len(value) > MAX_ARGUMENT for value in values):
+                raise TemplateError(f"a text in brackets has {MAX_ARGUMENT} characters at the most", called)
             return tuple(values)
         names = " and ".join("a text" if kind is str else "true or false" for kind in takes)
         raise TemplateError(f"the filter '{called}' takes {names or 'nothing'} in brackets", called)

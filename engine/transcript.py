@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
+from unicodedata import category
 
-from engine.case import make_case
+from engine.case import Case, make_case
 from engine.episode import Episode, EpisodeOver
-from engine.pack import Pack
+from engine.pack import REWARD_UNIT, Pack
 
-FORMAT = 1
+# The second form says what each step cost. Both are played again.
+FORMAT = 2
 
 # Objects and arrays inside each other: more than any body of a request may have, and few enough to be written again.
 MAX_DEPTH: Final = 100
 
 # What an episode follows from; everything else in a transcript follows from these, or is copied.
 _GIVEN: Mapping[str, type] = {"pack_digest": str, "ticket_id": str, "seed": int, "actions": list}
+_REGRETS = ("regret", "regrets", "best_actions")
 _TOLD = (
     *("transcript", "pack", "pack_version", "pack_digest", "task_id", "ticket_id", "seed", "actions", "outcomes"),
     *("rewards", "observations", "return", "terminated", "truncated", "end_reason", "score", "optimal_steps"),
@@ -42,18 +45,27 @@ def transcript(episode: Episode, about: Mapping[str, Any], end_reason: str | Non
     `about` is what its keeper knows of it (ids, times, options) and comes first; `end_reason` says why it was ended
     from outside. `observations` has one more item than `actions`: the first is the reset's. `rewards` are floats in the
     reward range, `return` is their exact sum, and `score` in [0, 1] is the grade of the episode as far as it went.
+    `regrets` has what each step cost, `regret` their exact sum, and `best_actions`, for each step that cost something,
+    an action that would have cost nothing, null where that was to stop; all three are null where they aren't proved.
     """
+    return _told([*_played(episode.case, episode.actions)], about, end_reason, FORMAT)
+
+
+def _played(case: Case, actions: Iterable[Mapping[str, Any]]) -> Iterator[Episode]:
+    """The episode at its start, and after each action. Raises EpisodeOver."""
+    episode = Episode.start(case)
+    yield episode
+    for action in actions:
+        episode = episode.step(action)
+        yield episode
+
+
+def _told(moments: Sequence[Episode], about: Mapping[str, Any], end_reason: str | None, form: int) -> dict[str, Any]:
+    episode = moments[-1]
     case, pack = episode.case, episode.case.pack
-    moment = Episode.start(case)
-    observations = [moment.observation]
-    rewards: list[float | None] = []
-    for action in episode.actions:
-        moment = moment.step(action)
-        observations.append(moment.observation)
-        rewards.append(moment.reward)
     return {
         **about,
-        "transcript": FORMAT,
+        "transcript": form,
         "pack": pack.name,
         "pack_version": pack.version,
         "pack_digest": pack.digest,
@@ -62,15 +74,26 @@ def transcript(episode: Episode, about: Mapping[str, Any], end_reason: str | Non
         "seed": case.seed,
         "actions": list(episode.actions),
         "outcomes": [step.outcome for step in episode.steps],
-        "rewards": rewards,
-        "observations": observations,
+        "rewards": [moment.reward for moment in moments[1:]],
+        "observations": [moment.observation for moment in moments],
         "return": episode.total,
         "terminated": episode.terminated,
         "truncated": episode.truncated,
         "end_reason": episode.end_reason or end_reason,
         "score": episode.score(),
         "optimal_steps": episode.optimal_steps,
+        **(_regrets(episode) if form > 1 else {}),
     }
+
+
+def _regrets(episode: Episode) -> dict[str, Any]:
+    found = episode.regrets
+    if found is None:
+        return dict.fromkeys(_REGRETS)
+    whole = sum(regret.cost for regret in found) / REWARD_UNIT
+    costs = [regret.cost / REWARD_UNIT for regret in found]
+    best = [regret.best.canonical() if regret.best is not None else None for regret in found]
+    return dict(zip(_REGRETS, (whole, costs, best), strict=True))
 
 
 def line(document: Mapping[str, Any]) -> bytes:
@@ -82,13 +105,13 @@ def line(document: Mapping[str, Any]) -> bytes:
         return json.dumps(document, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-def read(raw: bytes) -> dict[str, Any]:
-    """The transcript that a line holds, as far as playing it needs. Raises Unreadable."""
+def _read(raw: bytes) -> dict[str, Any]:
+    """The transcript that a line holds, sound as far as playing it needs. Raises Unreadable."""
     try:
         document = json.loads(raw, parse_constant=_no_number, parse_float=_number)
     except (ValueError, RecursionError):
         raise Unreadable("this line is not JSON") from None
-    if not isinstance(document, dict) or document.get("transcript") != FORMAT:
+    if not isinstance(document, dict) or document.get("transcript") not in range(1, FORMAT + 1):
         raise Unreadable(f'this line is no transcript: it has no "transcript": {FORMAT}')
     wrong = [name for name, kind in _GIVEN.items() if type(document.get(name)) is not kind]
     if wrong or not all(isinstance(action, dict) for action in document["actions"]):
@@ -117,29 +140,33 @@ def _is_deep(document: Any) -> bool:
     return bool(level)
 
 
-def replay(raw: bytes, pack: Pack) -> Difference | None:
+def replay(raw: bytes, pack_of: Callable[[str], Pack]) -> Difference | None:
     """The first difference between a line and what playing its actions again gives, None where there is none.
 
-    Raises Unreadable, also where the pack has no such ticket or the actions go on after the end.
+    `pack_of` finds a pack by its digest. Raises what that raises, and Unreadable, also where the pack has no such
+    ticket or the actions go on after the end.
     """
-    document = read(raw)
-    ticket_id = document["ticket_id"]
+    document = _read(raw)
+    pack, ticket_id = pack_of(document["pack_digest"]), document["ticket_id"]
     if ticket_id not in pack.tickets:
-        raise Unreadable(f"pack '{pack.name}' has no ticket '{_shown(ticket_id[:80])}'")
+        raise Unreadable(f"pack '{pack.name}' has no ticket '{printable(ticket_id[:80])}'")
     try:
-        episode = Episode.start(make_case(pack, ticket_id, document["seed"]))
-        for action in document["actions"]:
-            episode = episode.step(action)
+        moments = [*_played(make_case(pack, ticket_id, document["seed"]), document["actions"])]
     except EpisodeOver as error:
         raise Unreadable(str(error)) from None
-    about = {name: value for name, value in document.items() if name not in _TOLD}
-    played = transcript(episode, about, document.get("end_reason"))
+    form = int(document["transcript"])
+    told = (*_TOLD, *_REGRETS) if form > 1 else _TOLD
+    about = {name: value for name, value in document.items() if name not in told}
+    played = _told(moments, about, document.get("end_reason"), form)
     return _difference(raw, line(played), document, played)
 
 
-def _shown(text: str) -> str:
-    """Text of a stranger's, for a terminal: what can't be printed comes as an escape."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+def printable(text: str) -> str:
+    """Text of a stranger's, for a terminal: what can't be printed comes as an escape, all but blanks of any width."""
+    return "".join(
+        character if character.isprintable() or category(character) == "Zs" else repr(character)[1:-1]
+        for character in text
+    )
 
 
 def _difference(
@@ -151,8 +178,8 @@ def _difference(
     shorter = min(len(written), len(played))
     byte = next((index for index in range(shorter) if written[index] != played[index]), shorter)
     around = slice(max(0, byte - 30), byte + 50)
-    texts = (_shown(text[around].decode("utf-8", "replace").rstrip("\n")) for text in (written, played))
-    return Difference(byte, _shown(_member(document, again)), *texts)
+    texts = (printable(text[around].decode("utf-8", "replace").rstrip("\n")) for text in (written, played))
+    return Difference(byte, printable(_member(document, again)), *texts)
 
 
 def _member(document: Mapping[str, Any], again: Mapping[str, Any]) -> str:

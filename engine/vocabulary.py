@@ -18,6 +18,8 @@ from engine.template import Template, compile_template
 FAR = 20_000
 # How many names may stand in all templates of a pack.
 MAX_EXPRESSIONS = 30_000
+# How many fields a pack may have: each state of each ticket knows of all of them.
+MAX_FIELDS = 200
 
 # The words that an answer's text may hold besides fields and facts; the second set's only in answers to mistakes.
 WORDS = frozenset({"action", "field", "category", "required", "missing", "wrong"})
@@ -59,6 +61,8 @@ class Vocabulary:
         """`contract_fields` are those that the contract lists; `refused` is what the schema refused."""
         self.report, self.refused = report, refused
         self.expressions = MAX_EXPRESSIONS
+        # What people say, with no words besides fields and facts in it, and where.
+        self.said: list[tuple[Text, frozenset[str], Spot]] = []
         self.task_ids = tuple(task.id for task in contract.tasks)
         self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
         if document.get("pack") == contract.name:
@@ -76,6 +80,9 @@ class Vocabulary:
         }
 
     def _fields(self, nodes: Map) -> dict[str, Field]:
+        if len(nodes) > MAX_FIELDS:
+            spot = nodes.key_spot(list(nodes)[MAX_FIELDS])
+            self.report.add("PACK012", spot, f"the pack is too large: {MAX_FIELDS} fields are the most")
         fields = {name: Field(name, name, {}) for name in self.refused.names("fields")}
         for name, node in _maps(nodes):
             if name in fields:
@@ -126,6 +133,7 @@ class Vocabulary:
         stalls = node.get("stalls", 0)
         says = items(node, "says")
         texts = tuple(self.text(text, says.item_spot(index)) for index, text in enumerate(says))
+        self.said += [(text, frozenset(), says.item_spot(index)) for index, text in enumerate(texts)]
         return Person(name, string(node, "description", name), stalls if isinstance(stalls, int) else 0, texts)
 
     def unknown_field(self, name: str, spot: Spot) -> None:

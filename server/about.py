@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 from server import openapi
 from server.http import Answer, Request, Route, answer
+from server.problems import Problem
 from server.service import Service
+
+stopping = threading.Event()  # this process was told to stop, and finishes what was asked
+_GONE = 10  # seconds; by then it is, or it has come back
 
 
 def _ready(service: Service, request: Request) -> Answer:
+    """Raises Problem 503."""
+    if stopping.is_set():
+        raise Problem(503, "The server is stopping: ask another one.", retry_after=_GONE)
     service.check()
     return answer({"status": "ready"})
 

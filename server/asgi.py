@@ -9,8 +9,8 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, MutableMapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, MutableMapping
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 from asgiref.wsgi import WsgiToAsgi
@@ -34,9 +34,12 @@ logger = logging.getLogger("server")
 
 
 class Speech(NamedTuple):
-    """What is spoken on a socket: `talk` answers a session's frames, `refuse` says why there is no session."""
+    """What is spoken on a socket: `talk` answers a session's frames, `refuse` says why there is no session.
 
-    talk: Callable[[Session], Callable[[str], protocol.Reply]]
+    `talk` is given what counts the messages that a frame holds besides its first.
+    """
+
+    talk: Callable[[Session, batch.Spend], Callable[[str], protocol.Reply]]
     refuse: Callable[[str, Exception], str]
 
 
@@ -66,25 +69,21 @@ class Asgi:
         self._busy = 0  # HTTP requests that aren't answered yet
         self._chores: asyncio.Task[None] | None = None
         self._sockets: Mapping[str, Speech] = {
-            "/ws": Speech(lambda session: protocol.Conversation(service, mcp, session).receive, protocol.refused),
+            "/ws": Speech(lambda session, _: protocol.Conversation(service, mcp, session).receive, protocol.refused),
             "/mcp": Speech(
-                lambda session: lambda text: protocol.Reply(mcp.receive(text, session)), protocol.refused_rpc
+                lambda session, spend: lambda text: protocol.Reply(mcp.receive(text, session, spend)),
+                protocol.refused_rpc,
             ),
         }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         if self._chores is None:
             self._chores = asyncio.get_running_loop().create_task(_keep_up(self._upkeep))
         if scope["type"] == "http":
-            self._busy += 1
-            try:
-                await self._http(scope, receive, send)
-            finally:
-                self._busy -= 1
-        elif scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await _lifespan(receive, send)
+            return self._http(scope, receive, send)
+        if scope["type"] == "websocket":
+            return self._websocket(scope, receive, send)
+        return _lifespan(receive, send)
 
     @property
     def sockets(self) -> int:
@@ -109,38 +108,41 @@ class Asgi:
             scope = _origin_form(scope)
         path, headers = scope["path"], _Headers(scope["headers"])
         key = (scope["method"], path)
-        route, start = self._hot.get(key), http.BATCHES.get(key)
-        native = route is not None or start is not None
+        native = key in self._hot or key in http.BATCHES
         address = scope["client"][0] if scope.get("client") else None
+        self._busy += 1
         try:
-            # Flask lets in, and counts, what it answers; here that is only kept from sending a body in vain.
-            owner = (
-                self._gate.admit(path, headers, address)
-                if native
-                else self._gate.glance(scope["method"], path, headers)
-            )
-            content = await self._intake.read(receive, http.limit(path))
-        except Problem as problem:
-            answer = http.refuse(problem)
-        else:
             try:
-                if not native:
-                    await self._through_flask(scope, content, send)
-                    return
-                spend = partial(self._gate.spend_more, owner, address)
-                if route is not None:
-                    request = _request(scope, headers, content, address, owner, spend)
-                    if self._together is not None and key == http.STEP:
-                        answer = await self._together.step(request)
-                    else:
-                        answer = http.respond(self._service, route, request)
-                else:
-                    assert start is not None
-                    answer = await _in_slices(http.respond_in_slices(start(self._service, content, owner, spend)))
-            finally:
-                self._intake.let_go(content)
-        await _send(send, answer, self._gate.cors(headers.get("origin")))
+                # Flask lets in, and counts, what it answers; here that is only kept from sending a body in vain.
+                owner = (
+                    self._gate.admit(path, headers, address)
+                    if native
+                    else self._gate.glance(scope["method"], path, headers)
+                )
+                content = await self._intake.read(receive, http.limit(path))
+            except Problem as problem:
+                answer = http.refuse(problem)
+            else:
+                try:
+                    if not native:
+                        await self._through_flask(scope, content, send)
+                        return
+                    answer = await self._natively(key, _request(scope, headers, content, address, owner, self._gate))
+                finally:
+                    self._intake.let_go(content)
+            await _send(send, answer, self._gate.cors(headers.get("origin")))
+        finally:
+            self._busy -= 1
         count_request(path if native else "other", answer.status, time.perf_counter() - started)
+
+    async def _natively(self, key: tuple[str, str], request: http.Request) -> http.Answer:
+        if self._together is not None and key == http.STEP:
+            return await self._together.step(request)
+        route = self._hot.get(key)
+        if route is not None:
+            return http.respond(self._service, route, request)
+        work = http.BATCHES[key](self._service, request.body, request.owner, request.spend)
+        return await _in_slices(http.respond_in_slices(work))
 
     async def _through_flask(self, scope: Scope, content: bytes, send: Send) -> None:
         """Flask has one thread for everybody: its answer is kept first, lest a peer that reads slowly hold that up."""
@@ -172,7 +174,7 @@ class Asgi:
             await send({"type": "websocket.accept", "subprotocol": subprotocol})
             session, refusal = self._session(http.query(scope["query_string"]), speech, owner)
             if session is not None:
-                talk = _counted(speech, session, scope["path"], partial(self._gate.spend, owner, address))
+                talk = _counted(speech, session, scope["path"], self._gate, owner, address)
                 await self._hold(session, talk, receive, send)
                 return
             await send({"type": "websocket.send", "text": refusal})
@@ -207,14 +209,16 @@ class Asgi:
         return session, ""
 
 
-def _counted(speech: Speech, session: Session, path: str, spend: Callable[[], None]) -> Callable[[str], protocol.Reply]:
-    """Replies to frames, each of which counts as a request."""
-    talk = speech.talk(session)
+def _counted(
+    speech: Speech, session: Session, path: str, gate: Gate, owner: str, address: str | None
+) -> Callable[[str], protocol.Reply]:
+    """Replies to frames, each message of which counts as a request."""
+    talk = speech.talk(session, partial(gate.spend_more, owner, address))
 
     def reply_to(text: str) -> protocol.Reply:
         started = time.perf_counter()
         try:
-            spend()
+            gate.spend(owner, address)
         except Problem as problem:
             return protocol.Reply(speech.refuse("EXECUTION_ERROR", problem))
         reply = talk(text)
@@ -302,29 +306,37 @@ class _Headers(Mapping[str, str]):
 
 
 def _request(
-    scope: Scope, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, spend: batch.Spend
+    scope: Scope, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, gate: Gate
 ) -> http.Request:
     query, cookie = http.query(scope["query_string"]), http.cookie(headers.get("cookie"))
     # Where there are tokens an address is nobody's own.
-    return http.Request(content, query, headers, cookie, None if owner else address, owner, spend)
+    known = None if owner else address
+    return http.Request(content, query, headers, cookie, known, owner, partial(gate.spend_more, owner, address))
 
 
 async def _send(send: Send, answer: http.Answer, more: Headers) -> None:
-    headers = [(b"content-type", answer.media_type.encode("ascii")), (b"content-length", b"%d" % len(answer.body))]
-    headers += _DRESS
+    headers = [*_DRESS, (b"content-length", b"%d" % len(answer.body))]
+    headers.append(_JSON if answer.media_type == http.JSON else (b"content-type", answer.media_type.encode("ascii")))
     for name, value in (*answer.headers, *more):
         headers.append((name.lower().encode("ascii"), value.encode("latin-1")))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
 
+_JSON = (b"content-type", http.JSON.encode())
 _DRESS = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS]
 
 
 def count_request(route: str, status: int, seconds: float, protocol: str = "http") -> None:
     """Note a request that was answered."""
-    COUNTED.add(REQUESTS, (protocol, route, str(status)))
-    COUNTED.observe(REQUEST_SECONDS, (protocol, route), seconds)
+    answered, took = _labels(protocol, route, status)
+    COUNTED.add(REQUESTS, answered)
+    COUNTED.observe(REQUEST_SECONDS, took, seconds)
+
+
+@cache  # routes and statuses are few: what isn't a route of its own counts as "other"
+def _labels(protocol: str, route: str, status: int) -> tuple[tuple[str, str, str], tuple[str, str]]:
+    return (protocol, route, str(status)), (protocol, route)
 
 
 async def _keep_up(upkeep: Upkeep) -> None:

@@ -15,6 +15,7 @@ from server.problems import Problem
 from server.service import Caller, Encoded, Service
 
 SLICE = 64  # items that are taken at one go, while everybody else waits
+MOST = 64 * 1024 * 1024  # bytes of answers; beyond, what is left of the batch isn't taken
 
 # The work on a batch, cut into slices: whatever else has to be done may be done between them. It returns the answer.
 Work = Generator[None, None, bytes]
@@ -59,11 +60,13 @@ def step(service: Service, raw: bytes, owner: str = "", spend: Spend = lambda co
 def _in_slices(take: Callable[[Sequence[Any]], Sequence[Encoded]], raw: bytes, spend: Spend) -> Work:
     items = _items(raw)
     spend(max(0, len(items) - 1))
-    pieces = [b'{"items":[']
+    pieces, size, weighed = [b'{"items":['], 0, 0
     for first in range(0, len(items), SLICE):
         if first:
             yield
-        for answer in take(items[first : first + SLICE]):
+            size, weighed = size + sum(map(len, pieces[weighed:])), len(pieces)
+        some = items[first : first + SLICE]
+        for answer in take(some) if size < MOST else [_full()] * len(some):
             pieces += answer
             pieces.append(b",")
     if items:
@@ -84,6 +87,13 @@ def _each(take: Callable[[Any], Encoded], items: Sequence[Any]) -> list[Encoded]
 
 def _failed(error: Exception) -> Encoded:
     return (encode(problem_of(error, "an item of a batch failed").document()),)
+
+
+def _full() -> Encoded:
+    problem = Problem(
+        413, f"The answer to this batch is larger than {MOST} bytes without this item: send it in another."
+    )
+    return (encode(problem.document()),)
 
 
 def _items(raw: bytes) -> list[Any]:

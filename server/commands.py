@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
@@ -21,7 +22,7 @@ from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import load_pack, shipped_packs
 from engine.pack import Pack
-from engine.transcript import Unreadable, line, read, transcript
+from engine.transcript import Unreadable, line, transcript
 from engine.transcript import replay as replay_line
 from server.naming import told
 from server.reload import NotRunning, tell
@@ -95,6 +96,8 @@ def show(url: str | None, episode_id: str) -> None:
 def export(url: str | None, over: bool, output: BinaryIO) -> None:
     """Write episodes as JSON Lines: one attempt a line, all that happened in it.
 
+    What a server forgot is not among them: it forgets what has been over for KEEP seconds, thirty days by default.
+
     Exits 1 where the pack version of an episode isn't kept any more; the others are written all the same.
     """
     lost = 0
@@ -134,15 +137,18 @@ def replay(url: str | None, file: BinaryIO, paths: tuple[Path, ...]) -> None:
     that differs, or where a line can't be played.
     """
     packs = {pack.digest: pack for pack in map(_loaded, (*shipped_packs(), *paths))}
+
+    def pack_of(digest: str) -> Pack:
+        if digest not in packs:
+            packs[digest] = _kept(digest, url)
+        return packs[digest]
+
     played = 0
     for number, raw in enumerate(file, 1):
         if not raw.strip():
             continue
         try:
-            digest = read(raw)["pack_digest"]
-            if digest not in packs:
-                packs[digest] = _kept(digest, url)
-            difference = replay_line(raw, packs[digest])
+            difference = replay_line(raw, pack_of)
         except (Unreadable, Unserved) as error:
             raise _finding(f"{file.name}:{number}: {error}") from None
         if difference is not None:
@@ -188,9 +194,15 @@ def exported(record: Record, shelf: Shelf) -> dict[str, object]:
         "options": dict(record.start.options),
         "started": record.start.at,
         "changed": record.changed,
-        "deskproof": version("deskproof"),
+        "deskproof": _version(),
     }
     return transcript(shelf.episode(record), about, record.end_reason)
+
+
+@cache
+def _version() -> str:
+    """Of what is installed; finding out takes as long as a whole episode."""
+    return version("deskproof")
 
 
 def _show(record: Record, shelf: Shelf, console: Console) -> None:

@@ -26,6 +26,11 @@ def stepped(after: Moment, number: int = 1) -> None:
         COUNTED.add(EPISODES_ENDED, (pack, after.end_reason), number)
 
 
+def ended(reason: str) -> None:
+    """Count an episode that was ended from outside. Nobody has looked at it, so its pack isn't known."""
+    COUNTED.add(EPISODES_ENDED, ("", reason))
+
+
 def heard() -> bool:
     """Whether anybody wants to know of single requests."""
     return logger.isEnabledFor(logging.DEBUG)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.pack import Pack
-from server import body, http, openapi
+from server import body, http, jsonrpc, openapi
 from server.answers import encode
-from server.failures import problem_of
+from server.batch import Spend
+from server.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, SERVER_ERROR, Fault
 from server.mcp_tools import over, refusal, reset_name, reset_tool, result, unknown_argument
 from server.problems import Problem
 from server.service import Caller, Service
@@ -24,30 +25,29 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BATCHED = "2025-03-26"  # the only version with batches, and what is taken for granted where nobody names one
 
 MAX_BATCH = 64  # messages, each of which may have a long answer
+ENOUGH = 512 * 1024  # bytes of answers to a batch, after which no more of its messages are taken
 
 SESSION_HEADER, VERSION_HEADER = "mcp-session-id", "mcp-protocol-version"
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-INTERNAL_ERROR, SERVER_ERROR = -32603, -32000
-
-
-class Fault(Exception):
-    """What a JSON-RPC error says."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
+# Where there are tokens an address is nobody's own: the episode that such a call began would be nobody's either.
+_HOMELESS = (
+    "tools/call needs a session here: send initialize first, and with each message after it the header Mcp-Session-Id "
+    "that its answer brought (or the session_id of openenv/session/create in params)"
+)
 
 
 @dataclass(slots=True)
 class Sender:
-    """Who sent a message. `session` is None where it has none (`initialize` gives it one); `socket`: a socket's own."""
+    """Who sent a message. `session` is None where it has none (`initialize` gives it one); `socket`: a socket's own.
+
+    `spend` counts the messages of a batch besides its first, and may raise Problem 429.
+    """
 
     session: Session | None
     owner: str
     socket: bool = False
     address: str | None = None
+    spend: Spend = lambda count: None
 
     @property
     def caller(self) -> Caller:
@@ -76,27 +76,25 @@ class Mcp:
     # -- ways in
 
     def _post(self, request: http.Request) -> http.Answer:
-        """Raises Problem 413."""
+        """Raises Problem 413, 429."""
         try:
-            message = _decoded(request.body)
+            message = jsonrpc.decoded(request.body)
         except Fault as fault:
-            return http.answer(_error(None, fault))
+            return http.answer(jsonrpc.refusal(None, fault))
         named = request.headers.get(SESSION_HEADER)
-        sender = Sender(None, request.owner, address=request.address)
+        sender = Sender(None, request.owner, address=request.address, spend=request.spend)
         # Whoever begins anew is not held to the session that it had.
-        if named is not None and _method(message) != "initialize":
+        if named is not None and jsonrpc.method_of(message) != "initialize":
             try:
                 sender.session = self.sessions.find(named, request.owner)
             except Unknown as unknown:
                 # The one status besides 200: to a client of the protocol it says that it has to initialize again.
-                return http.answer(_error(_id(message), Fault(INVALID_PARAMS, str(unknown))))._replace(status=404)
-        if isinstance(message, list):
-            request.spend(max(0, len(message) - 1))
+                return http.answer(jsonrpc.refusal(jsonrpc.id_of(message), unknown))._replace(status=404)
         before = sender.session
         reply = self._exchange(message, sender, request.headers.get(VERSION_HEADER))
         if reply is None:
             return http.Answer(202, b"")
-        answer = http.answer(reply)
+        answer = http.Answer(200, reply)
         if sender.session is None or sender.session is before:
             return answer
         return answer._replace(headers=(("Mcp-Session-Id", sender.session.id),))
@@ -111,24 +109,21 @@ class Mcp:
         except Unknown as unknown:
             raise Problem(404, f"{unknown}.") from None
 
-    def receive(self, text: str, session: Session) -> str | None:
+    def receive(self, text: str, session: Session, spend: Spend = lambda count: None) -> str | None:
         """The reply to a frame on the WebSocket /mcp; None where it needs none."""
+        sender = Sender(session, session.owner, socket=True, spend=spend)
         try:
             self.sessions.refresh(session)
-            reply = self._exchange(
-                _decoded(text.encode("utf-8", "surrogateescape")), Sender(session, session.owner, socket=True)
-            )
-        except Fault as fault:
-            reply = _error(None, fault)
-        except Problem as problem:
-            reply = _error(None, Fault(INVALID_REQUEST, problem.detail))
+            reply = self._exchange(jsonrpc.decoded(text.encode("utf-8", "surrogateescape")), sender)
+        except (Fault, Problem) as reason:
+            reply = encode(jsonrpc.refusal(None, reason))
         except Exception as error:
-            reply = _mistake(None, error)
-        return None if reply is None else encode(reply).decode()
+            reply = encode(jsonrpc.mistake(None, error))
+        return None if reply is None else reply.decode()
 
     def handle(self, data: Any, session: Session) -> dict[str, Any]:
         """The response to a message on /ws, where even a notification has to be answered."""
-        return self._reply(data, Sender(session, session.owner, socket=True)) or _reply(None, {})
+        return self._reply(data, Sender(session, session.owner, socket=True)) or jsonrpc.result(None, {})
 
     def as_action(self, data: Mapping[str, Any], session: Session) -> dict[str, Any] | None:
         """The answer to a step whose action is OpenEnv's `list_tools` or `call_tool`; None for any other action.
@@ -152,42 +147,51 @@ class Mcp:
 
     # -- JSON-RPC
 
-    def _exchange(self, message: Any, sender: Sender, version: str | None = None) -> Any:
-        """The reply to a message, or to a batch of them; None where nothing is to be said."""
+    def _exchange(self, message: Any, sender: Sender, version: str | None = None) -> bytes | None:
+        """The reply to a message or a batch, as JSON; None where nothing is to be said. Raises Problem 429."""
         if not isinstance(message, list):
-            return self._reply(message, sender)
-        version = (sender.session.protocol if sender.session is not None else None) or version or BATCHED
-        if version != BATCHED:
-            return _error(None, Fault(INVALID_REQUEST, f"MCP {version} knows no batches: send one message at a time"))
-        if not 1 <= len(message) <= MAX_BATCH:
-            return _error(None, Fault(INVALID_REQUEST, f"a batch has 1 to {MAX_BATCH} messages, not {len(message)}"))
-        replies = [self._reply(one, sender, batched=True) for one in message]
-        return [reply for reply in replies if reply is not None] or None
+            reply = self._reply(message, sender)
+            return None if reply is None else encode(reply)
+        unfit = _unfit(message, (sender.session.protocol if sender.session is not None else None) or version)
+        if unfit is not None:
+            return encode(jsonrpc.refusal(None, unfit))
+        sender.spend(len(message) - 1)
+        replies: list[bytes] = []
+        said = 0
+        for one in message:
+            reply = self._reply(one, sender, said)
+            if reply is not None:
+                replies.append(encode(reply))
+                said += len(replies[-1])
+        return b"[" + b",".join(replies) + b"]" if replies else None
 
-    def _reply(self, message: Any, sender: Sender, batched: bool = False) -> dict[str, Any] | None:
-        """None where none is needed: for a notification, and for an answer of the client's own."""
+    def _reply(self, message: Any, sender: Sender, said: int | None = None) -> dict[str, Any] | None:
+        """None where none is needed: for a notification, and for an answer of the client's own.
+
+        `said` is how many bytes of answers a batch has so far, None where the message stands alone.
+        """
         try:
-            _check(message)
+            jsonrpc.check(message)
             if "method" not in message or ("id" not in message and message["method"].startswith("notifications/")):
                 return None
             method = self._methods.get(message["method"])
             if method is None:
                 raise Fault(METHOD_NOT_FOUND, f"Method not found: {message['method'][:80]}")
-            if batched and message["method"] == "initialize":
-                raise Fault(INVALID_REQUEST, "initialize can't be part of a batch")
+            if said is not None:
+                _check_in_batch(message["method"], said)
             params = message.get("params")
             if isinstance(params, list):
                 raise Fault(INVALID_PARAMS, "params must be an object: parameters go by name")
-            return _reply(message.get("id"), method(params or {}, sender))
-        except (Fault, Full, Unknown) as error:
-            return _error(_id(message), _fault(error))
+            return jsonrpc.result(message.get("id"), method(params or {}, sender))
+        except (Fault, Full, Unknown) as reason:
+            return jsonrpc.refusal(jsonrpc.id_of(message), reason)
         except Exception as error:
-            return _mistake(_id(message), error)
+            return jsonrpc.mistake(jsonrpc.id_of(message), error)
 
     # -- methods: params in, result out; they raise Fault, Full, Unknown
 
     def _initialize(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
-        asked = _text(params, "protocolVersion")
+        asked = jsonrpc.text_of(params, "protocolVersion")
         if sender.session is None:
             sender.session = self.sessions.open(sender.owner)
         sender.session.protocol = asked if asked in VERSIONS else VERSIONS[-1]
@@ -205,7 +209,7 @@ class Mcp:
         return {"session_id": session.id}
 
     def _close(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
-        named = _text(params, "session_id")
+        named = jsonrpc.text_of(params, "session_id")
         if sender.socket and sender.session is not None and named == sender.session.id:
             raise Fault(INVALID_REQUEST, "a socket's own session ends with the socket: close that")
         return self._closed(named, sender.owner)
@@ -227,7 +231,9 @@ class Mcp:
 
     def _call(self, params: Mapping[str, Any], sender: Sender) -> dict[str, Any]:
         caller = self._caller(params, sender)
-        name = _text(params, "name")
+        if caller.session is None and caller.address is None:
+            raise Fault(INVALID_REQUEST, _HOMELESS)
+        name = jsonrpc.text_of(params, "name")
         arguments = params.get("arguments")
         if not isinstance(arguments, dict | None):
             raise Fault(INVALID_PARAMS, "arguments must be an object")
@@ -252,7 +258,8 @@ class Mcp:
         """The session that params name, else the message's own, else the address. Raises Fault, Unknown."""
         if params.get("session_id") is None:
             return sender.caller
-        return Caller(session=self.sessions.find(_text(params, "session_id"), sender.owner), owner=sender.owner)
+        named = jsonrpc.text_of(params, "session_id")
+        return Caller(session=self.sessions.find(named, sender.owner), owner=sender.owner)
 
     def _pack(self, caller: Caller) -> Pack:
         """The pack of the caller's episode; before any, the default pack."""
@@ -321,74 +328,18 @@ def _reset_name(pack: Pack, caller: Caller) -> str | None:
     return None if caller.session is not None and caller.session.trained else reset_name(pack)
 
 
-def _decoded(raw: bytes) -> Any:
-    """Raises Fault where it isn't JSON, Problem 413 where it is too much."""
-    if not raw.strip():
-        raise Fault(PARSE_ERROR, "Parse error: there is nothing to parse")
-    try:
-        return body.decode(raw)
-    except Problem as problem:
-        if problem.status == 413:
-            raise
-        raise Fault(PARSE_ERROR, f"Parse error: {problem.detail}") from None
+def _unfit(batch: list[Any], version: str | None) -> Fault | None:
+    """Why a batch can't be taken at all, if so."""
+    if (version or BATCHED) != BATCHED:
+        return Fault(INVALID_REQUEST, f"MCP {version} knows no batches: send one message at a time")
+    if not 1 <= len(batch) <= MAX_BATCH:
+        return Fault(INVALID_REQUEST, f"a batch has 1 to {MAX_BATCH} messages, not {len(batch)}")
+    return None
 
 
-def _check(message: Any) -> None:
-    """Whether it is a JSON-RPC 2.0 message at all. Raises Fault."""
-    if not isinstance(message, dict):
-        raise Fault(INVALID_REQUEST, "Invalid request: a message is an object")
-    if message.get("jsonrpc") != "2.0":
-        raise Fault(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0"')
-    if "method" not in message and not message.keys() & {"result", "error"}:
-        raise Fault(INVALID_REQUEST, "Invalid request: there is no method")
-    if "method" in message and not isinstance(message["method"], str):
-        raise Fault(INVALID_REQUEST, "Invalid request: method must be a string")
-    if not isinstance(message.get("params"), dict | list | None):
-        raise Fault(INVALID_REQUEST, "Invalid request: params must be an object")
-    if message.get("id") is not None and _id(message) is None:
-        raise Fault(INVALID_REQUEST, "Invalid request: id must be a string or an integer")
-
-
-def _method(message: Any) -> Any:
-    return message.get("method") if isinstance(message, dict) else None
-
-
-def _id(message: Any) -> str | int | float | None:
-    """A message's id, None where it has none that could be one. JSON has one kind of number: 7.0 is an integer too."""
-    named = message.get("id") if isinstance(message, dict) else None
-    if isinstance(named, bool) or (isinstance(named, float) and not named.is_integer()):
-        return None
-    return named if isinstance(named, str | int | float) else None
-
-
-def _text(params: Mapping[str, Any], name: str) -> str:
-    """Raises Fault."""
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise Fault(INVALID_PARAMS, f"Invalid params: '{name}' is required, a string")
-    return value
-
-
-def _fault(error: Fault | Full | Unknown) -> Fault:
-    match error:
-        case Fault():
-            return error
-        case Full():
-            counts = {"active_sessions": error.active, "max_sessions": error.capacity}
-            return Fault(SERVER_ERROR, str(error), counts)
-        case _:
-            return Fault(INVALID_PARAMS, str(error))
-
-
-def _reply(request_id: Any, result: dict[str, Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-
-def _mistake(request_id: Any, error: Exception) -> dict[str, Any]:
-    """The answer where something failed that was not the client's doing."""
-    return _error(request_id, Fault(INTERNAL_ERROR, problem_of(error, "an MCP message failed").detail))
-
-
-def _error(request_id: Any, fault: Fault) -> dict[str, Any]:
-    error = {"code": fault.code, "message": str(fault), "data": fault.data}
-    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+def _check_in_batch(method: str, said: int) -> None:
+    """Whether a message may be part of a batch whose answers have so many bytes already. Raises Fault."""
+    if method == "initialize":
+        raise Fault(INVALID_REQUEST, "initialize can't be part of a batch")
+    if said > ENOUGH:
+        raise Fault(SERVER_ERROR, f"not taken: the answers to this batch have over {ENOUGH} bytes; send fewer messages")

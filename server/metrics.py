@@ -10,7 +10,6 @@ and its files stay behind with every worker that ends.
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import tempfile
@@ -31,9 +30,10 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 
 from engine.pack import Pack
-from server import tally
+from server import json_file, tally
 from server.tally import BUCKETS, Row, Tally, Totals, merged
 
+FILES = "worker-{}.json"  # there are other files in their folder
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = openmetrics.CONTENT_TYPE_LATEST
 
@@ -145,7 +145,7 @@ class Metrics:
         """All workers' totals and sockets; only what is flushed, so that whoever is asked next shows no less."""
         with self._lock:
             parts, sockets = [self._flushed], self._sockets()
-            others = self._file.parent.glob("*.json") if self._file is not None else ()
+            others = self._file.parent.glob(FILES.format("*")) if self._file is not None else ()
             for file in others:
                 if file != self._file:
                     totals, held = _read(file)
@@ -167,7 +167,7 @@ class Shared:
 
     def claim(self) -> Path:
         """A file for the next worker, for Metrics.join: one that no living worker has."""
-        files = (self.folder / f"{number}.json" for number in range(len(self._claimed) + 1))
+        files = (self.folder / FILES.format(number) for number in range(len(self._claimed) + 1))
         file = next(file for file in files if file not in self._claimed)
         self._claimed.add(file)
         return file
@@ -187,16 +187,13 @@ class Shared:
 def _write(file: Path, totals: Totals, sockets: int) -> None:
     """Raises OSError."""
     rows = [[metric, labels, row] for (metric, labels), row in totals.items()]
-    beside = file.with_suffix(".new")
-    beside.write_text(json.dumps({"sockets": sockets, "totals": rows}), "utf-8")
-    beside.replace(file)
+    json_file.write(file, {"sockets": sockets, "totals": rows})
 
 
 def _read(file: Path) -> tuple[Totals, int]:
     """What a worker wrote; nothing where none did, or somebody took the file away."""
-    try:
-        written = json.loads(file.read_text("utf-8"))
-    except OSError:
+    written = json_file.read(file)
+    if written is None:
         return {}, 0
     totals = {(metric, tuple(labels)): row for metric, labels, row in written["totals"]}
     return totals, written["sockets"]

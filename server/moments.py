@@ -36,13 +36,14 @@ class Moment:
     `shared`: other episodes may come to it. None does where the agent has said what nobody is expected to.
     """
 
-    __slots__ = ("_next", "_parts", "_shared", "action", "end_reason", "episode", "steps")
+    __slots__ = ("_next", "_parts", "_shared", "action", "end_reason", "episode", "size", "steps")
 
-    def __init__(self, episode: Episode, shared: bool = True) -> None:
+    def __init__(self, episode: Episode, shared: bool = True, size: int = 0) -> None:
         self.episode = episode
         self.steps = len(episode.steps)
         self.action: Mapping[str, Any] = episode.steps[-1].action if episode.steps else {}  # that led here, canonical
         self.end_reason = episode.end_reason  # None while it goes on
+        self.size = size  # bytes of the actions so far that are nobody else's
         self._shared = shared
         self._next: dict[_Members, Moment] = {}
         self._parts: tuple[bytes, bytes] | None = None
@@ -50,19 +51,18 @@ class Moment:
     def step(self, action: Mapping[str, Any]) -> Moment:
         """Raises EpisodeOver where the episode is done, Problem 422 where the action is larger than MAX_ACTION."""
         if len(action) > MEMBERS:
-            _check_size(action)
+            _checked_size(action)
         members = tuple(action.items())
         try:
-            after = self._next.get(members)
-            known = after is None and frozenset(members) in action_space(self.episode.case.pack).known
+            return self._next[members]
+        except KeyError:
+            known = frozenset(members) in action_space(self.episode.case.pack).known
         except TypeError:  # a value that can't be looked up
-            after, known = None, False
-        if after is None:
-            if not known:
-                _check_size(action)
-            after = Moment(self.episode.step(action), known and self._shared)
-            if after._shared:  # all else is worked out anew: there is no end to it
-                self._keep(members, after)
+            known = False
+        size = self.size if known else self.size + _checked_size(action)
+        after = Moment(self.episode.step(action), known and self._shared, size)
+        if after._shared:  # all else is worked out anew: there is no end to it
+            self._keep(members, after)
         return after
 
     def _keep(self, members: _Members, after: Moment) -> None:
@@ -74,10 +74,12 @@ class Moment:
 
     def answer(self, episode_id: str, addressed_by: str) -> tuple[bytes, bytes, bytes, bytes]:
         """What `encode` makes of `server.answers.answer`, in pieces, most of which all episodes here share."""
-        before, after = self._parts or self._encoded()
-        if self._shared:
-            self._parts = before, after
-        return before, encode(episode_id), _BY[addressed_by], after
+        parts = self._parts
+        if parts is None:
+            parts = self._encoded()
+            if self._shared:
+                self._parts = parts
+        return parts[0], encode(episode_id), _BY[addressed_by], parts[1]
 
     def _encoded(self) -> tuple[bytes, bytes]:
         """What stands before the episode's id, and what after how it was addressed."""
@@ -87,14 +89,15 @@ class Moment:
         return encode(before)[:-1] + b',"metadata":{"episode_id":', after[1:] + b"}"
 
 
-def _check_size(action: Mapping[str, Any]) -> None:
-    """Raises Problem 422."""
+def _checked_size(action: Mapping[str, Any]) -> int:
+    """How many bytes it is as JSON. Raises Problem 422."""
     size = len(encode(action))
     if MAX_ACTION // 2 < size <= MAX_BODY:  # what its canonical form leaves out doesn't count
         size = len(encode(normalise(action)))
     if size > MAX_ACTION:
         detail = f"The action is {size} bytes of JSON; {MAX_ACTION} are the most."
         raise Problem(422, detail, [{"pointer": "/action", "detail": detail}])
+    return size
 
 
 # Where next moments are kept, the oldest first. Its methods are atomic, so threads need no lock here.

@@ -10,7 +10,7 @@ from engine.contract import Contract
 from engine.pack import REWARD_UNIT, Pack
 from engine.split import SPLITS
 from server import openapi_batch, openapi_catalogue, openapi_gate, openapi_mcp, openapi_tasks
-from server.body import ACTION_NAMES, MAX_ID
+from server.body import ACTION_NAMES, MAX_BODY, MAX_ID
 from server.openapi_catalogue import PACK
 from server.openapi_examples import EPISODE, SEED, Examples, examples
 from server.schemas import (
@@ -50,8 +50,10 @@ _SOCKETS: Schema = {
     "`reset`, `step`, `state`, `mcp` and `close`, each with one reply, in order. `/ws?episode_id=E` goes on with an "
     "episode, and `/ws?session_id=S` with a session that was made over MCP. The page `docs/websocket.md` of the "
     "project says more.\n\n"
-    "`/mcp` as a WebSocket takes one JSON-RPC message a frame, and answers each that needs it. The page `docs/mcp.md` "
-    "says more.",
+    "`/mcp` as a WebSocket takes one JSON-RPC message a frame, or a batch, and answers what needs it. The page "
+    "`docs/mcp.md` says more.\n\n"
+    f"A message on either may have {MAX_BODY} bytes. A longer one is answered by an error; one of more than twice that "
+    "closes the socket.",
 }
 
 _PROSE = f"""\

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from server.body import MAX_BATCH, MAX_ITEMS
+from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS, MAX_PARTS
+from server.intake import ROOM
 from server.openapi_examples import EPISODE, SEED, Examples
-from server.schemas import Schema, answered, array_of, body, object_of, operation, ref
+from server.schemas import SECONDS, Schema, answered, array_of, body, header, object_of, operation, ref, refused
 
 TAG: Schema = {
     "name": "Batches",
@@ -15,10 +16,16 @@ TAG: Schema = {
 }
 
 _ERRORS: Mapping[str, str] = {
-    "400": "The body is not JSON",
+    "400": f"The body is not JSON, or has more than {MAX_PARTS} objects and arrays",
     "413": f"The body is larger than {MAX_BATCH} bytes",
     "422": f'The body is not `{{"items": [...]}}`, or has more than {MAX_ITEMS} items',
 }
+
+# An item that fails has a 503 of its own, in its place; this one is about the whole.
+_CROWDED = refused(
+    f"The bodies larger than {MAX_BODY} bytes that are being read or answered have {ROOM} bytes together already",
+    {"Retry-After": header("In seconds", SECONDS)},
+)
 
 
 def _items(name: str, description: str) -> Schema:
@@ -55,6 +62,7 @@ def paths(examples: Examples) -> dict[str, Schema]:
 
 def _post(name: str, summary: str, schema: str, items: list[Schema]) -> Schema:
     taken = body(ref(schema), {"Two at once": {"items": items}})
-    return operation(
+    post = operation(
         name, TAG["name"], summary, answered("An answer to each", ref("Answers")), _ERRORS, requestBody=taken
     )
+    return {**post, "responses": {**post["responses"], "503": _CROWDED}}

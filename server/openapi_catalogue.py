@@ -94,7 +94,11 @@ def paths(packs: tuple[str, ...], examples: Examples) -> dict[str, Schema]:
         "/ready": (
             "Whether episodes can be played",
             _status("They can: the store works", "ready"),
-            {"probe": True, "stored": True},
+            {
+                "probe": True,
+                "stored": True,
+                "description": "A server that was told to stop answers 503, while it finishes what was asked.",
+            },
         ),
         "/metrics": (
             "Counts and times, for Prometheus",

@@ -78,8 +78,8 @@ def _post(examples: Examples) -> Schema:
         "Speak the Model Context Protocol: JSON-RPC messages in and out",
         reply,
         stored=True,
-        description="Without a session the message is about the episode last reset from the same address, where the "
-        "server has no tokens.",
+        description="Without a session the message is about the episode last reset from the same address. Where the "
+        "server has tokens an address is nobody's own, and `tools/call` needs a session: send `initialize` first.",
         parameters=[
             parameter(_SESSION, TEXT, "The session that `initialize` gave", "header"),
             parameter("MCP-Protocol-Version", TEXT, "Where there is no session: which version is spoken", "header"),

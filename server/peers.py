@@ -19,7 +19,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 GOING_AWAY, RESTARTING = 1001, 1012  # close codes of RFC 6455's registry
 STOPPING = "the server is stopping"
-UNREAD = 4 * 1024 * 1024  # bytes that may wait for a peer that reads nothing: many times the longest answer
+UNREAD = 2 * 1024 * 1024  # bytes that may wait for a peer that reads nothing: twice what agents make answers grow to
+WAITING = 4  # messages of a peer that wait for their turn, beside the one that is answered
+_PIECES = 1_024  # of a message, after which they are joined
 _PING = 0x9  # a frame's opcode
 _AT_ONCE = 64  # peers that are looked after at one go, while everybody else waits
 _PARTS = ("_send_frame", "feed_data", "feed_eof", "closed")  # by which gunicorn's protocol is known
@@ -116,6 +118,24 @@ class Peer:
         finally:
             if self._gunicorn is not None:
                 self._transport.abort()
+
+
+def hold_little(websockets: Any) -> None:
+    """Bound what gunicorn's module keeps for a peer that sends and doesn't read: there is no setting for it.
+
+    32 messages would wait, and a message may come in any number of pieces, which may be empty.
+    """
+    if hasattr(websockets, "RECEIVE_QUEUE_HIGH_WATER"):
+        websockets.RECEIVE_QUEUE_HIGH_WATER = WAITING
+    protocol: Any = getattr(websockets, "WebSocketProtocol", None)
+    if hasattr(protocol, "_handle_continuation"):
+        protocol._handle_continuation = _join
+
+
+async def _join(self: Any, payload: bytes) -> None:
+    """What is done after each piece: gunicorn itself has nothing to do then."""
+    if len(getattr(self, "_fragments", ())) > _PIECES:
+        self._fragments = [b"".join(self._fragments)]
 
 
 class Peers:

@@ -6,7 +6,6 @@ is quick, and serves them to new episodes. Packs that are unfit change nothing.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -14,11 +13,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from engine.diagnostics import PackError
 from engine.load import rebuild
 from engine.pack import Pack
+from server import json_file
 from server.loading import Unfit, load_packs, stamp
 from server.service import Service
 from server.settings import state_folder
@@ -52,11 +51,11 @@ class Reloader:
         wrong: str | None = None
         try:
             packs = load_packs(self._paths)
-            self._service.adopt(packs)
-            _write(self._folder / _PACKS, [pack.source for pack in packs])
+            _adopt(self._service, packs)
+            json_file.write(self._folder / _PACKS, [pack.source for pack in packs])
         except (Unfit, Unavailable) as error:
             wrong = str(error)
-        _write(self._folder / _RESULT, {"at": time.time(), "wrong": wrong})
+        json_file.write(self._folder / _RESULT, {"at": time.time(), "wrong": wrong})
         if wrong is not None:
             logger.error("the packs were not loaded anew, and the old ones stay:\n%s", wrong)
             return False
@@ -66,10 +65,10 @@ class Reloader:
 
 def take_over(service: Service, folder: Path) -> None:
     """In a worker: serve the packs that the first process loaded last."""
-    sources = _read(folder / _PACKS)
+    sources = json_file.read(folder / _PACKS)
     try:
         if sources is not None:
-            service.adopt([_known(service, source) for source in sources])
+            _adopt(service, [_known(service, source) for source in sources])
     except (PackError, Unavailable):
         logger.exception("the new packs could not be taken over, and the old ones stay")
 
@@ -77,11 +76,11 @@ def take_over(service: Service, folder: Path) -> None:
 def announce(port: int, folder: Path) -> None:
     """Leave word of how to find this process, for `tell`. Without a place to leave it, only signals reach it."""
     with suppress(OSError):
-        _write(_note(port), {"pid": os.getpid(), "folder": str(folder)})
+        json_file.write(_note(port), {"pid": os.getpid(), "folder": str(folder)})
 
 
 def withdraw(port: int) -> None:
-    note = _read(_note(port))
+    note = json_file.read(_note(port))
     if isinstance(note, Mapping) and note.get("pid") == os.getpid():
         with suppress(OSError):
             _note(port).unlink()
@@ -92,7 +91,7 @@ def tell(port: int, seconds: float = 60.0) -> str | None:
 
     Raises NotRunning.
     """
-    note = _read(_note(port))
+    note = json_file.read(_note(port))
     if not isinstance(note, Mapping):
         raise NotRunning(f"No server of yours is known at port {port}; --port says where it listens.")
     result, asked = Path(note["folder"]) / _RESULT, time.time()
@@ -101,12 +100,21 @@ def tell(port: int, seconds: float = 60.0) -> str | None:
     except OSError:
         raise NotRunning(f"The server that was at port {port} (process {note['pid']}) runs no more.") from None
     while time.time() < asked + seconds:
-        said = _read(result)
+        said = json_file.read(result)
         if isinstance(said, Mapping) and said["at"] >= asked:
             wrong: str | None = said["wrong"]
             return wrong
         time.sleep(0.05)
     raise NotRunning(f"The server at port {port} did not answer for {seconds:.0f} seconds; its log may say why.")
+
+
+def _adopt(service: Service, packs: Sequence[Pack]) -> None:
+    """Serve these packs. What was worked out about those that they replace is let go: few episodes still need it."""
+    before = tuple(service.catalogue.by_name.values())
+    service.adopt(packs)
+    for pack in before:
+        if pack not in packs:
+            pack.kept.clear()
 
 
 def _known(service: Service, source: str) -> Pack:
@@ -119,17 +127,3 @@ def _known(service: Service, source: str) -> Pack:
 
 def _note(port: int) -> Path:
     return state_folder() / f"{port}.json"
-
-
-def _write(path: Path, value: Any) -> None:
-    """All of it or nothing: a reader never sees half a file."""
-    half = path.with_suffix(f".{os.getpid()}")
-    half.write_text(json.dumps(value), encoding="utf-8")
-    half.replace(path)
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from server import problems
 from server.body import MAX_BODY, MAX_ID, MAX_SEED
+from server.intake import WITHIN
 
 Schema = dict[str, Any]
 JSON = "application/json"
@@ -75,7 +76,7 @@ SHARED: Mapping[str, Shared] = {
         {"WWW-Authenticate": header("How a token is sent", {"const": "Bearer"})},
     ),
     "403": Shared("Forbidden", "The request comes from a page whose origin may not call this server"),
-    "408": Shared("Incomplete", "The body did not come whole, or not in time"),
+    "408": Shared("Incomplete", f"The body did not come whole, or not within {WITHIN:g} seconds of its first piece"),
     "413": Shared("TooLarge", f"The body is larger than {MAX_BODY} bytes; also where none is looked at"),
     "429": Shared(
         "TooMany",

@@ -27,7 +27,6 @@ from server.problems import Problem
 from server.sessions import Session
 from server.shelf import Shelf, Unserved
 from server.store import Append, Conflict, EpisodeStore, Key, Record, Repeated, Start, Step, Unavailable
-from server.store.memory import MemoryStore
 
 
 class Caller(NamedTuple):
@@ -48,6 +47,7 @@ class Caller(NamedTuple):
         return "cookie" if self.cookie is not None else "address"
 
 
+OWN = 16 * 1024  # bytes of an episode's own actions, beyond which it isn't kept at hand
 Encoded = tuple[bytes, ...]  # JSON, in pieces
 Taken = tuple[str, str, Moment]  # what a request came to: the episode's id, how it was addressed, where it stands
 
@@ -61,7 +61,10 @@ class _Running:
 
 
 class _AtHand:
-    """Up to `capacity` episodes, folded; those that were begun or looked up first go first. A miss costs a replay."""
+    """Up to `capacity` episodes, folded; those that were begun or looked up first go first. A miss costs a replay.
+
+    One whose agent said much that nobody else says is not kept: what is kept here stays small, whatever comes.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -70,7 +73,10 @@ class _AtHand:
         self.get = self._running.get  # every step asks
 
     def put(self, key: Key, moment: Moment) -> _Running:
-        self._running[key.episode_id] = running = _Running(key, moment)
+        running = _Running(key, moment)
+        if moment.size > OWN:
+            return running
+        self._running[key.episode_id] = running
         if len(self._running) > self._capacity:
             self._running.popitem(last=False)
         return running
@@ -121,8 +127,8 @@ class Service:
 
     @property
     def durable(self) -> bool:
-        """Whether the store writes to somewhere else: then one write of several steps costs less than several."""
-        return not isinstance(self._store, MemoryStore)
+        """Whether episodes outlive the process: then one write of several steps costs less than several."""
+        return self._store.durable
 
     def check(self) -> None:
         """Raises Unavailable where the store doesn't work just now."""
@@ -169,37 +175,41 @@ class Service:
 
         None, and no change, where that can't be: each has to name another episode, and none may be in the wrong.
         """
-        ahead: dict[str, tuple[_Running, Moment]] = {}
+        running_by_id: dict[str, _Running] = {}
+        came_to: list[Moment] = []
         appends: list[Append] = []
         taken: dict[Moment, Step] = {}  # episodes that come to the same moment share the step that they took
-        at = self.clock()
+        at, at_hand, owned = self.clock(), self._at_hand.get, stored(caller.owner, "")
         try:
             for body in bodies:
                 action, episode_id, request_id = step_body(body)
-                if episode_id is None or episode_id in ahead:
+                if episode_id is None or episode_id in running_by_id:
                     return None
-                name = stored(caller.owner, episode_id)
-                running = self._at_hand.get(name) or self._load(name, request_id)
+                name = owned + episode_id
+                running_by_id[episode_id] = running = at_hand(name) or self._load(name, request_id)
                 before = running.moment
                 after = before.step(action)
-                ahead[episode_id] = running, after
-                if request_id is None:
-                    step = taken.get(after) or taken.setdefault(after, Step(after.action, None, at))
-                else:
+                step = taken.get(after) if request_id is None else None
+                if step is None:
                     step = Step(after.action, request_id, at)
+                    if request_id is None:
+                        taken[after] = step
+                came_to.append(after)
                 appends.append((running.key, before.steps, step, after.end_reason))
         except (Problem, Repeated):
             return None
         if not self._store.append_all(appends):
             return None
-        for running, after in ahead.values():
+        answers: list[Encoded] = []
+        for (episode_id, running), after in zip(running_by_id.items(), came_to, strict=True):
             self._advance(running, after)
+            answers.append(after.answer(episode_id, "id"))
         if events.heard():
-            for (episode_id, (_, after)), (_, _, step, _) in zip(ahead.items(), appends, strict=True):
+            for episode_id, after, (_, _, step, _) in zip(running_by_id, came_to, appends, strict=True):
                 events.log("a step was taken", episode_id, step.request_id, after)
-        for after, number in Counter(after for _, after in ahead.values()).items():
+        for after, number in Counter(came_to).items():
             events.stepped(after, number)
-        return [after.answer(episode_id, "id") for episode_id, (_, after) in ahead.items()]
+        return answers
 
     def _reset(self, body: Any, caller: Caller, noted: dict[str, Any]) -> Taken:
         asked = reset_body(body)
@@ -280,7 +290,8 @@ class Service:
 
     def end(self, key: Key, reason: str) -> None:
         """End an attempt from outside, unless it is over."""
-        self._store.end(key, reason, self.clock())
+        if self._store.end(key, reason, self.clock()):
+            events.ended(reason)
         self._at_hand.drop(key.episode_id)
 
     def _start(self, asked: ResetBody, noted: dict[str, Any]) -> tuple[Start, Moment]:
@@ -306,8 +317,7 @@ class Service:
     def _supersede(self, address: str, key: Key) -> None:
         before = self._store.bind(address, key)
         if before is not None:
-            self._store.end(before, "superseded", self.clock())
-            self._at_hand.drop(before.episode_id)
+            self.end(before, "superseded")
 
     def _addressed(self, caller: Caller) -> tuple[str, str]:
         """The episode that a request without an id means, and how that is known."""
@@ -345,7 +355,7 @@ class Service:
         return after
 
     def _advance(self, running: _Running, after: Moment) -> None:
-        if after.end_reason is None:
+        if after.end_reason is None and after.size <= OWN:
             running.moment = after
         else:
             self._at_hand.drop(running.key.episode_id)

@@ -37,7 +37,7 @@ class Settings:
     max_sessions: int = CAPACITY
     patience: Patience = field(default_factory=Patience)
     idle: int = 86_400
-    keep: int = 0
+    keep: int = 30 * 86_400
     max_episodes: int = 1_000_000
     tokens: Path | None = None
     rate: int = 0

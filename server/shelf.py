@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 
 from engine.case import make_case
@@ -12,29 +13,41 @@ from engine.load import rebuild
 from engine.pack import Pack
 from server.store import EpisodeStore, Record
 
+OTHERS = 16  # packs at hand that are no longer served
+
 
 class Unserved(LookupError):
     """An episode can't be played any more; the text says why."""
 
 
 class Shelf:
-    """`packs` are at hand; any other is made again from what the store keeps, once."""
+    """`packs` are served, and at hand. Any other is made again from what the store keeps; a few stay at hand."""
 
     def __init__(self, packs: Iterable[Pack], store: EpisodeStore) -> None:
-        self._packs = {pack.digest: pack for pack in packs}
+        self._served = {pack.digest: pack for pack in packs}
+        self._others: OrderedDict[str, Pack] = OrderedDict()  # the one that was asked for first goes first
         self._store = store
 
     def keep(self, packs: Iterable[Pack]) -> None:
-        """Put packs on the shelf, and into the store: their episodes outlive the process. Raises Unavailable."""
-        for pack in packs:
+        """Serve these packs, and put them into the store: their episodes outlive the process. Raises Unavailable."""
+        served = {pack.digest: pack for pack in packs}
+        for pack in served.values():
             self._store.keep_pack(pack.digest, pack.source)
-            self._packs[pack.digest] = pack
+        for digest, pack in self._served.items():
+            if digest not in served:
+                self._keep_other(pack)
+        self._served = served
 
     def pack(self, digest: str) -> Pack:
         """Raises Unserved, Unavailable."""
-        if digest not in self._packs:
-            self._packs[digest] = self._made_again(digest)
-        return self._packs[digest]
+        pack = self._served.get(digest) or self._others.get(digest)
+        return pack if pack is not None else self._keep_other(self._made_again(digest))
+
+    def _keep_other(self, pack: Pack) -> Pack:
+        self._others[pack.digest] = pack
+        if len(self._others) > OTHERS:
+            self._others.popitem(last=False)
+        return pack
 
     def episode(self, record: Record) -> Episode:
         """The episode that a record holds. Raises Unserved, Unavailable."""

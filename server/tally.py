@@ -17,7 +17,7 @@ REQUESTS: Final = "deskproof_requests_total"  # protocol, route, status
 STEPS: Final = "deskproof_steps_total"  # pack
 INVALID_STEPS: Final = "deskproof_invalid_steps_total"  # pack
 EPISODES_STARTED: Final = "deskproof_episodes_started_total"  # pack
-EPISODES_ENDED: Final = "deskproof_episodes_ended_total"  # pack, end_reason
+EPISODES_ENDED: Final = "deskproof_episodes_ended_total"  # pack (empty where it was ended from outside), end_reason
 STORE_ERRORS: Final = "deskproof_store_errors_total"  # none
 
 # What may be timed.

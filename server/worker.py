@@ -7,15 +7,19 @@ these parts, or calls it in another way, it does things its own way.
 from __future__ import annotations
 
 import asyncio
+import string
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
+from gunicorn.asgi import websocket  # type: ignore[import-untyped]
+from gunicorn.asgi.parser import PythonProtocol  # type: ignore[import-untyped]
 from gunicorn.asgi.protocol import ASGIProtocol  # type: ignore[import-untyped]
 from gunicorn.asgi.websocket import WebSocketProtocol  # type: ignore[import-untyped]
 from gunicorn.workers.gasgi import ASGIWorker  # type: ignore[import-untyped]
 
-from server import http
+from server import about, http, peers
+from server.gate import SECURITY_HEADERS
 from server.problems import Problem, quoted, server_mistake
 
 # In seconds: how long what was answered last may still be on its way; and how long before its time is up a worker goes
@@ -32,12 +36,16 @@ class Worker(ASGIWorker):  # type: ignore[misc]
     def init_process(self) -> None:
         wait_no_longer(ASGIProtocol)
         refuse_with_problems(ASGIProtocol)
+        answer_in_place(ASGIProtocol)
+        check_quickly(PythonProtocol)
         unmask_quickly(WebSocketProtocol)
+        peers.hold_little(websocket)
         super().init_process()
 
     def handle_exit_signal(self) -> None:
         """SIGTERM, of which there may be several."""
         super().handle_exit_signal()
+        about.stopping.set()
         if self._leaving is None:
             self._leaving = self.loop.create_task(self._leave())
 
@@ -74,6 +82,16 @@ def wait_no_longer(protocol: Any) -> None:
     protocol.connection_made = connection_made
 
 
+def answer_in_place(protocol: Any) -> None:
+    """Let a connection's own task answer its requests: another task for each is for work that goes on afterwards."""
+    if hasattr(protocol, "_serve_http_request") and hasattr(protocol, "_handle_http_request"):
+        protocol._serve_http_request = _serve
+
+
+async def _serve(self: Any, request: Any, sockname: Any, peername: Any) -> Any:
+    return await self._handle_http_request(request, sockname, peername)
+
+
 def refuse_with_problems(protocol: Any) -> None:
     """Let what can't be read as HTTP be answered with problem documents, as everything else is."""
     plainly = getattr(protocol, "_send_error_response", None)
@@ -99,7 +117,7 @@ def _refusal(cfg: Any, status: int, message: str, headers: Iterable[tuple[str, s
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
         f"Content-Type: {answer.media_type}",
         f"Content-Length: {len(answer.body)}",
-        *(f"{name}: {value}" for name, value in headers),
+        *(f"{name}: {value}" for name, value in (*SECURITY_HEADERS, *headers)),
         "Connection: close",
         "\r\n",
     ]
@@ -121,7 +139,25 @@ def _problem(cfg: Any, status: int, message: str) -> Problem:
             return Problem(status, f"The request can't be read as HTTP/1.1: {quoted(message)}.")
 
 
-# -- What comes over sockets
+# -- What takes gunicorn long, byte by byte in Python
+
+_TOKEN = (string.ascii_letters + string.digits + "!#$%&'*+-.^_`|~").encode()  # RFC 9110, 5.6.2
+_CONTROLS = bytes({*range(32), 127} - set(b"\t"))  # which no header's value may hold: RFC 9110, 5.5
+
+
+def check_quickly(protocol: Any) -> None:
+    """Check the names and values of headers all at once."""
+    if hasattr(protocol, "_is_valid_token") and hasattr(protocol, "_has_invalid_header_chars"):
+        protocol._is_valid_token = _is_token
+        protocol._has_invalid_header_chars = _has_controls
+
+
+def _is_token(self: Any, data: bytes) -> bool:
+    return bool(data) and not data.translate(None, _TOKEN)
+
+
+def _has_controls(self: Any, value: bytes) -> bool:
+    return len(value.translate(None, _CONTROLS)) < len(value)
 
 
 def unmask_quickly(protocol: Any) -> None:

@@ -147,13 +147,20 @@ class Page:
     # -- What runs
 
     def env(self) -> dict[str, str]:
+        """The environment of a reader whose state is in the page's folder; the server is at the port that is theirs."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        return fresh_environment() | {"PATH": path, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+        own = {
+            "PATH": path,
+            "COLUMNS": "100",
+            "PYTHONIOENCODING": "utf-8",
+            "XDG_STATE_HOME": str(self.folder / ".state"),
+        }
+        return fresh_environment() | own | ({"PORT": str(self.port)} if self.port is not None else {})
 
     def run(self, block: Block, command: list[str], code: int | None = None) -> str:
         moved = [word.replace("7860", str(self.port)) if "server" in block.options else word for word in command]
         done = subprocess.run(
-            moved, cwd=self.folder, env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60
+            moved, cwd=self.folder, env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300
         )
         printed = done.stdout.decode()
         if "server" in block.options:

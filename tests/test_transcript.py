@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
+from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import transcript as transcripts
 from engine.case import make_case
 from engine.episode import Episode
 from engine.load import load_pack
 from engine.pack import Pack
-from engine.transcript import Unreadable, line, read, replay, transcript
+from engine.transcript import Difference, Unreadable, line, transcript
 
 WORDS = ("type", "field", "name", "action_type", "parameters", "arguments", "metadata", "method", "params", "category")
+
+
+def replay(raw: bytes, pack: Pack) -> Difference | None:
+    return transcripts.replay(raw, lambda digest: pack)
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +103,27 @@ def test_the_first_differing_byte(raw: bytes, desk: Pack) -> None:
 def test_what_is_no_transcript_is_refused(text: bytes, message: str, desk: Pack) -> None:
     with pytest.raises(Unreadable, match=message):
         replay(text, desk)
-    if "ticket" not in message:
-        with pytest.raises(Unreadable):
-            read(text)
+
+
+def test_each_line_is_read_once_and_its_pack_is_found_by_its_digest(raw: bytes, desk: Pack) -> None:
+    asked: list[str] = []
+    calls: Counter[str] = Counter()
+
+    def pack_of(digest: str) -> Pack:
+        asked.append(digest)
+        return desk
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in (json.loads.__code__, Episode.step.__code__):
+            calls[frame.f_code.co_name] += 1
+
+    sys.setprofile(count)
+    try:
+        found = transcripts.replay(raw, pack_of)
+    finally:
+        sys.setprofile(None)
+    # It has three actions.
+    assert (found, asked, calls) == (None, [desk.digest], {"loads": 1, "step": 3})
 
 
 def in_options(document: Any, value: str) -> bytes:

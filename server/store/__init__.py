@@ -94,6 +94,10 @@ class EpisodeStore(Protocol):
     at its episode has begun.
     """
 
+    @property
+    def durable(self) -> bool:
+        """Whether episodes outlive the process: then one write of several steps costs less than several."""
+
     def create(self, episode_id: str, start: Start) -> Record:
         """Begin the next attempt at an episode; older attempts are kept.
 
@@ -119,8 +123,8 @@ class EpisodeStore(Protocol):
     def find(self, episode_id: str, request_id: str) -> Record | None:
         """The attempt in which a request was answered, cut off right after it; its `end_reason` is None."""
 
-    def end(self, key: Key, reason: str, at: float) -> None:
-        """End an attempt from outside. One that has ended, or is gone, stays as it is."""
+    def end(self, key: Key, reason: str, at: float) -> bool:
+        """End an attempt from outside. False where it has ended already, or is gone: it stays as it is."""
 
     def touch(self, key: Key, at: float) -> None:
         """Note a sign of life of an attempt, over or not."""

@@ -43,6 +43,8 @@ class MemoryStore:
     for longest. A step on one that went is answered like one on an unknown episode.
     """
 
+    durable = False
+
     def __init__(self, capacity: int = 10_000) -> None:
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, not {capacity}")
@@ -88,13 +90,15 @@ class MemoryStore:
         with self._lock:
             return self._find(episode_id, request_id)
 
-    def end(self, key: Key, reason: str, at: float) -> None:
+    def end(self, key: Key, reason: str, at: float) -> bool:
         with self._lock:
             attempt = self._attempt(key)
-            if attempt is not None and attempt.end_reason is None:
-                attempt.end_reason, attempt.changed = reason, at
-                if attempt is self._open.get(key.episode_id):
-                    self._close(key.episode_id)
+            if attempt is None or attempt.end_reason is not None:
+                return False
+            attempt.end_reason, attempt.changed = reason, at
+            if attempt is self._open.get(key.episode_id):
+                self._close(key.episode_id)
+            return True
 
     def touch(self, key: Key, at: float) -> None:
         with self._lock:

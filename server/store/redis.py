@@ -38,6 +38,8 @@ class RedisStore:
     raises Repeated then.
     """
 
+    durable = True
+
     def __init__(self, url: str, prefix: str = "deskproof") -> None:
         if not prefix:
             raise Unusable("The keys in Redis need a prefix: leave it out, or name one.")
@@ -93,8 +95,8 @@ class RedisStore:
         found = self._read(redis_scripts.FIND, episode_id, _maybe(request_id))
         return _record(episode_id, found) if found else None
 
-    def end(self, key: Key, reason: str, at: float) -> None:
-        self._write(redis_scripts.END, key.episode_id, key.attempt, to_bytes(reason), _time(at), b"")
+    def end(self, key: Key, reason: str, at: float) -> bool:
+        return bool(self._write(redis_scripts.END, key.episode_id, key.attempt, to_bytes(reason), _time(at), b""))
 
     def touch(self, key: Key, at: float) -> None:
         self._write(redis_scripts.TOUCH, key.episode_id, key.attempt, _time(at))

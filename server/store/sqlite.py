@@ -50,6 +50,8 @@ class SqliteStore:
     seconds other processes are waited for. Raises Unusable.
     """
 
+    durable = True
+
     def __init__(self, path: Path, *, full: bool = False, patience: float = 5.0) -> None:
         self._file = SqliteFile(path, full, patience)
 
@@ -116,8 +118,9 @@ class SqliteStore:
     def find(self, episode_id: str, request_id: str) -> Record | None:
         return self._file.run(lambda connection: _found(connection, _text(episode_id), _text(request_id)))
 
-    def end(self, key: Key, reason: str, at: float) -> None:
-        self._execute(f"{END} AND end_reason IS NULL", _text(reason), at, _text(key.episode_id), key.attempt)
+    def end(self, key: Key, reason: str, at: float) -> bool:
+        end = f"{END} AND end_reason IS NULL"
+        return self._execute(end, _text(reason), at, _text(key.episode_id), key.attempt) == 1
 
     def touch(self, key: Key, at: float) -> None:
         touch = "UPDATE attempts SET touched = ? WHERE episode_id = ? AND attempt = ?"

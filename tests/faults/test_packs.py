@@ -29,7 +29,7 @@ from tests.faults.memory import MB, Growth, limit, own
 SOAK = os.environ.get("SOAK", "")
 SAME = SOAK != "full"
 COUNT = {"": 0, "full": 10_000}.get(SOAK, 2_000) or 120
-# What memory may grow by after the first tenth: caches of the last packs' rules, and the allocator's own untidiness.
+# What memory may grow by after the first tenth: the last packs' names, sorted, and the allocator's own untidiness.
 SLACK = 32 * MB
 
 ROOT = Path(__file__).resolve().parents[2]

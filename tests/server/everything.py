@@ -12,7 +12,8 @@ import httpx
 
 from engine.pack import Pack
 from server.app import Deskproof, create_app
-from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS
+from server.body import MAX_BATCH, MAX_BODY, MAX_ITEMS, MAX_PARTS
+from server.intake import Intake
 from server.settings import Settings
 from server.store.memory import MemoryStore
 from tests.server.specification import Specification
@@ -31,10 +32,12 @@ SPLITS = ("train", "validation", "test")
 ONE = "https://one.example"
 Sent = dict[str, Any]  # keywords of a request
 
+BATCHES = ("POST /batch/reset", "POST /batch/step")  # each of whose items has a 503 of its own where the store fails
+
 # No request makes these fail: they ask nothing of the store, or answer its mistakes in their own words.
 NEVER_500 = (
     *("GET /health", "GET /metadata", "GET /tasks", "GET /packs", "GET /schema", "GET /openapi.json", "GET /docs"),
-    *("GET /", "POST /batch/reset", "POST /batch/step", "GET /list_environments", "GET /{env}/splits"),
+    *("GET /", *BATCHES, "GET /list_environments", "GET /{env}/splits"),
     *("POST /{env}/tasks", "POST /{env}/num_tasks", "POST /{env}/task", "POST /{env}/task_range"),
     *("POST /create_session", "GET /{env}/tools"),
 )
@@ -121,6 +124,8 @@ class Everything:
         assert [item["status"] for item in late["items"]] == [409, 422]
         for path in ("/batch/reset", "/batch/step"):
             self.bad_json(path)
+            many = self.ask(400, "POST", path, content=b'{"items":[' + b",".join([b"[]"] * MAX_PARTS) + b"]}")
+            assert str(MAX_PARTS) in many["detail"]
             self.post(path, {"items": [{}] * (MAX_ITEMS + 1)}, 422)
             assert self.post(path, {"items": []}) == {"items": []}
 
@@ -254,6 +259,15 @@ class Everything:
             here = Everything(http, self.specification)
             refusals = [here.post("/reset", {}, 503), *here.post("/batch/reset", {"items": [{}, {}]})["items"]]
             assert [(refusal["status"], refusal["retry_after"]) for refusal in refusals] == [(503, 60)] * 3
+
+    def with_no_room_for_large_bodies(self, lamps: Pack) -> None:
+        application = create_app([lamps])
+        application.asgi._intake = Intake(room=MAX_BATCH - 1)
+        with httpx.Client(transport=AsgiTransport(application), base_url="http://localhost") as http:
+            here = Everything(http, self.specification)
+            for path in ("/batch/reset", "/batch/step"):
+                for content, status in ((b" " * MAX_BATCH, 503), (b'{"items":[]}'.ljust(MAX_BATCH - 1), 200)):
+                    here.ask(status, "POST", path, content=content)
 
     def with_a_pack_that_is_gone(self, lamps: Pack, desk: Pack) -> None:
         """Episodes of a pack that the server, started anew, doesn't have, and that its store didn't keep."""

@@ -119,12 +119,12 @@ def farewell(socket: ClientConnection) -> tuple[int, str]:
 class Raw:
     """A socket that does only what it is told to: it answers no ping and no goodbye."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, path: str = "/ws") -> None:
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=SOON)
         self._file = self.socket.makefile("rb")
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
-            f"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
         )
         assert b"101" in self._file.readline()

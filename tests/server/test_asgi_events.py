@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.pack import Pack
-from server import worker
+from server import peers, worker
 from server.app import create_app
 from server.body import MAX_BODY, PATIENCE
 from server.peers import Patience
@@ -238,6 +239,22 @@ def test_frames_are_unmasked(payload: bytes, key: bytes) -> None:
     assert Protocol()._unmask(payload, key) == bytes(octet ^ key[i % 4] for i, octet in enumerate(payload))
 
 
+@given(data=st.one_of(st.binary(max_size=6), st.from_regex(rb"[!-~]{1,12}", fullmatch=True)))
+def test_headers_are_checked(data: bytes) -> None:
+    class Parser:
+        def _is_valid_token(self, data: bytes) -> bool:
+            raise AssertionError
+
+        def _has_invalid_header_chars(self, value: bytes) -> bool:
+            raise AssertionError
+
+    worker.check_quickly(Parser)
+    # RFC 9110, 5.6.2: a token is one or more of these; 5.5: a value has visible characters, blanks, tabs, and obs-text.
+    token = re.fullmatch(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+", data)
+    assert Parser()._is_valid_token(data) == (token is not None)
+    assert Parser()._has_invalid_header_chars(data) == (re.search(rb"[^\t\x20-\x7e\x80-\xff]", data) is not None)
+
+
 def test_another_gunicorn_keeps_its_own_ways() -> None:
     class Without:
         pass
@@ -248,7 +265,14 @@ def test_another_gunicorn_keeps_its_own_ways() -> None:
         def _send_error_response(self, problem: Any) -> None:
             self.said = problem
 
-    for replace in (worker.refuse_with_problems, worker.unmask_quickly, worker.wait_no_longer):
+    for replace in (
+        peers.hold_little,
+        worker.answer_in_place,
+        worker.check_quickly,
+        worker.refuse_with_problems,
+        worker.unmask_quickly,
+        worker.wait_no_longer,
+    ):
         replace(Without)
     assert not [name for name in vars(Without) if not name.startswith("__")]
     worker.refuse_with_problems(Other)

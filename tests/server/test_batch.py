@@ -57,6 +57,19 @@ def test_two_items_for_one_episode_are_taken_in_order(client: FlaskClient) -> No
     assert [one["reward"] for one in steps] == [0.5, -0.1]
 
 
+def test_an_answer_that_would_be_too_large(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "SLICE", 2)
+    begun = batch(client, "reset", [{"episode_id": f"b-{number}", "ticket_id": "t-1"} for number in range(5)])
+    # Two answers alone are larger than this: the third slice isn't taken, and changes nothing.
+    monkeypatch.setattr(batches, "MOST", len(json.dumps(begun[:2])))
+    noisy = {"type": "shout", "text": "x" * 1_000}
+    steps = batch(client, "step", [{"episode_id": f"b-{number}", "action": noisy} for number in range(5)])
+    assert [one.get("status") for one in steps] == [None, None, 413, 413, 413]
+    assert "send it in another" in steps[2]["detail"]
+    again = batch(client, "step", [{"episode_id": f"b-{number}", "action": noisy} for number in (1, 2)])
+    assert [one["observation"]["step_count"] for one in again] == [2, 1]
+
+
 def test_a_batch_that_is_none(client: FlaskClient) -> None:
     bodies: list[Any] = [{}, {"items": {}}, {"items": "x"}, []]
     for body in bodies:

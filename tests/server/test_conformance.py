@@ -22,7 +22,7 @@ from server.app import create_app
 from server.settings import Settings
 from server.store import Unavailable
 from server.tokens import digest
-from tests.server.everything import NEVER_500, ONE, Everything, faces, place
+from tests.server.everything import BATCHES, NEVER_500, ONE, Everything, faces, place
 from tests.server.specification import Specification
 from tests.serving import free_port, fresh_environment, serving
 
@@ -75,10 +75,11 @@ def test_every_route_and_every_status_is_seen_and_is_as_described(address: str, 
         everything.with_tokens(lamps, tokens)
         everything.with_a_rate(lamps)
         everything.with_little_room(lamps)
+        everything.with_no_room_for_large_bodies(lamps)
         everything.with_a_pack_that_is_gone(lamps, load_pack(DESK))
         everything.with_an_episode_that_expired(lamps)
         promised = set(specification.promised())
-        unstored = {label for label in everything.labels() if (label, "503") not in promised}
+        unstored = {label for label in everything.labels() if (label, "503") not in promised or label in BATCHES}
         everything.with_a_store_that_fails(lamps, Unavailable("The disk is full: make room on it."), 503, unstored)
         everything.with_a_store_that_fails(lamps, RuntimeError("the disk is on fire"), 500, NEVER_500)
         everything.with_a_body_that_stops(lamps)

@@ -17,6 +17,7 @@ from engine.contract import Contract
 from engine.pack import Pack
 from server.app import create_app
 from server.mcp import VERSIONS, Mcp
+from server.problems import Problem
 from server.service import Service
 from server.settings import Settings
 from server.store import Key, Step
@@ -122,6 +123,51 @@ def test_batches_are_of_one_version(naive: FlaskClient) -> None:
         # What was agreed on counts, whatever a header says.
         answer: Any = post(naive, [message("ping")], session, **{"MCP-Protocol-Version": "2025-03-26"}).json
         assert isinstance(answer, list) == (version == "2025-03-26")
+
+
+def test_a_batch_is_counted_before_any_of_it_is_taken(mcp: Mcp) -> None:
+    """Whoever hands a frame over has counted one message already."""
+    session, counted = sessions(1).open(socket=True), []
+
+    def spend(count: int) -> None:
+        counted.append(count)
+        if len(counted) > 1:
+            raise Problem(429, "Too many requests: try again after 1 second.", retry_after=1)
+
+    def say(messages: Any) -> Any:
+        reply = mcp.receive(json.dumps(messages), session, spend)
+        return None if reply is None else json.loads(reply)
+
+    call, told = message("tools/call", {"name": "classify"}), {"jsonrpc": "2.0", "method": "notifications/x"}
+    for alone in (call, [], [call] * 65):  # one message, and batches that are none
+        say(alone)
+    assert counted == []
+    assert [result(reply)["data"]["step_count"] for reply in say([call, told, call])] == [2, 3]
+    assert fault(say([call, call]), -32000, None) is None
+    assert counted == [2, 1]
+    assert result(say(call))["data"]["step_count"] == 4
+
+
+def test_the_answers_to_a_batch_have_so_much_room(naive: FlaskClient) -> None:
+    """Nine actions of 16 KiB make an answer of more than 400 kB, since it has the history three times."""
+    agents = [Agent(naive, initialize(naive, "2025-03-26")) for _ in range(4)]
+    for agent in agents:
+        for _ in range(9):
+            agent.call("say", text="x" * 16_300)
+    calls = [
+        message("tools/call", {"name": "resolve", "session_id": agent.session}, number)
+        for number, agent in enumerate(agents)
+    ]
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    response = post(naive, [*calls, told], agents[0].session)
+    replies: Any = response.json
+    assert [result(reply)["data"]["step_count"] for reply in replies[:2]] == [10, 10]
+    assert len(replies) == 4
+    for number in (2, 3):
+        assert fault(replies[number], -32000, number) is None
+        assert "send fewer messages" in replies[number]["error"]["message"]
+        assert agents[number].call("resolve")["data"]["step_count"] == 10  # it was not taken
+    assert 800_000 < len(response.data) < 1024 * 1024  # what clients take by default
 
 
 def test_too_large_a_body_is_refused_before_it_is_read(naive: FlaskClient) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +15,18 @@ from ors.client import ORS, Task
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from engine.pack import Pack
-from server.app import create_app
-from server.body import MAX_BATCH
 from server.gate import SECURITY_HEADERS
-from server.intake import ROOM
 from server.mcp import MAX_BATCH as MAX_MESSAGES
 from server.moments import MAX_ACTION
-from server.settings import Settings
 from server.tokens import digest
 from tests.server.guarded import client, initialized, on_socket, token, write_tokens
-from tests.server.live import GUNICORN, LAMPS, SOON, Server, ask, eventually, running
+from tests.server.live import SOON, Server, ask, eventually, running
 from tests.server.rpc import message
-from tests.serving import free_port, healthy, serving
 
 PAGE, ELSEWHERE = "https://page.example", "https://evil.example"
 BURST = 100
 # Each has a bucket of its own.
-NAMES = ("kim", "leaving", "sdk", "singles", "items", "messages", "frames", "calls", "pages")
+NAMES = ("kim", "leaving", "sdk", "singles", "items", "messages", "batches", "frames", "calls", "pages")
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
 
@@ -153,6 +144,20 @@ def test_messages_of_an_mcp_batch_count(guarded: Server) -> None:
         assert is_refused(http.post("/mcp", json=pings, headers=session))
 
 
+def test_messages_of_an_mcp_batch_in_a_frame_count(guarded: Server) -> None:
+    """Two batches are more than a burst: of the second nothing is taken."""
+    pings = [message("ping", request_id=number) for number in range(MAX_MESSAGES - 1)]
+    with on_socket(guarded, "batches", "/mcp") as agent:
+        ask(agent, message("initialize", {"protocolVersion": "2025-03-26"}))
+        reset = message("tools/call", {"name": "reset", "arguments": {"ticket_id": "t-1"}})
+        assert len(ask(agent, [reset, *pings])) == MAX_MESSAGES
+        refused = ask(agent, [message("tools/call", {"name": "classify"}), *pings])["error"]
+        assert refused["code"] == -32000
+        assert refused["message"].startswith("Too many requests: try again after ")
+        played = ask(agent, message("tools/call", {"name": "classify"}))["result"]  # there is room for single ones
+        assert played["data"]["step_count"] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "target", "frame"),
     [("frames", "/ws", {"type": "state"}), ("calls", "/mcp", message("ping"))],
@@ -222,91 +227,6 @@ def test_every_answer_says_what_a_browser_may_not_do(plain: Server, guarded: Ser
         assert policy.startswith("default-src 'none'")
         assert ("frame-ancestors 'none'" in policy) is (path not in ("/", "/docs")), path
         assert "script" not in policy
-
-
-# -- How much, and how slowly
-
-
-def test_so_many_may_be_open(lamps: Pack) -> None:
-    """They are counted once a second, so a few more may come in."""
-    http = create_app([lamps], configured=Settings(max_episodes=3)).test_client()
-
-    def reset(name: str) -> int:
-        return http.post("/reset", json={"episode_id": name, "ticket_id": "t-1"}).status_code
-
-    assert [reset(name) for name in ("a", "b", "c")] == [200] * 3
-    eventually(lambda: reset("a") == 503)
-    refused = http.post("/reset", json={})
-    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
-    assert "3 open episodes" in refused.text
-    for name in ("a", "b", "c"):  # what runs goes on, and makes room with its end
-        for _ in range(10):
-            assert http.post("/step", json={"episode_id": name, "action": {}}).status_code == 200
-    eventually(lambda: reset("d") == 200)
-
-
-def test_large_bodies_one_after_another(plain: Server) -> None:
-    """Together they are more than there is room for; whatever becomes of one, it gives its room back."""
-    large = b" " * (ROOM // 12)
-    with client(plain) as http:
-        for _ in range(5):
-            found = [http.post(path, content=large + b"{").status_code for path in ("/batch/step", "/batch/nowhere")]
-            assert found == [400, 404]
-            assert http.post("/batch/step", content=large + b'{"items":[]}').json() == {"items": []}
-
-
-def test_large_bodies_at_the_same_time(plain: Server) -> None:
-    """Those that are never finished leave room for everything but large bodies, and none of it once they are gone."""
-    large = b" " * (MAX_BATCH - 100) + b'{"items":[]}'
-    with client(plain) as http, ExitStack() as held:
-
-        def is_crowded_by_one_more() -> bool:
-            half = held.enter_context(socket.create_connection(("127.0.0.1", plain.port), timeout=SOON))
-            half.sendall(f"POST /batch/step HTTP/1.1\r\nHost: x\r\nContent-Length: {MAX_BATCH}\r\n\r\n".encode())
-            half.sendall(b" " * (MAX_BATCH - 1))
-            refused = http.post("/batch/step", content=large)
-            return refused.status_code == 503 and refused.headers["Retry-After"] == "1"
-
-        eventually(is_crowded_by_one_more)
-        assert http.post("/batch/reset", json={"items": [{"ticket_id": "t-1"}] * 100}).status_code == 200
-        held.close()
-        eventually(lambda: http.post("/batch/step", content=large).status_code == 200)
-
-
-def test_headers_that_trickle_are_given_up(root: Path, tmp_path: Path) -> None:
-    command = ("-m", "gunicorn", "--config", str(root / "server" / "gunicorn.conf.py"), "--keep-alive", "1")
-    store = f"sqlite:{tmp_path / 'episodes.db'}"
-    with (
-        running(root, (*command, "server.app:app"), STORE=store) as server,
-        socket.create_connection(("127.0.0.1", server.port), timeout=SOON) as slow,
-    ):
-        slow.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n")
-        slow.settimeout(0.1)
-
-        def is_given_up() -> bool:
-            try:
-                slow.sendall(b"x: y\r\n")
-                return slow.recv(1) == b""
-            except TimeoutError:
-                return False
-            except ConnectionError:
-                return True
-
-        eventually(is_given_up)
-
-
-def test_more_connections_than_there_may_be_open_files(root: Path, tmp_path: Path) -> None:
-    """Nobody is answered while somebody holds them all; afterwards everybody is."""
-    port = free_port()
-    shell = ("sh", "-c", 'ulimit -Sn 128; ulimit -Hn 128; exec "$@"', "sh")
-    settings = {"PYTHONPATH": str(root), "PACKS": str(LAMPS), "PORT": str(port)}
-    with serving((*shell, sys.executable, *GUNICORN), port, cwd=tmp_path, env={**os.environ, **settings}) as address:
-        with ExitStack() as held:
-            for _ in range(300):
-                held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=SOON))
-        eventually(lambda: healthy(address))
-        played = httpx.post(f"{address}/reset", json={"ticket_id": "t-1"}, trust_env=False, timeout=SOON)
-        assert played.status_code == 200
 
 
 # -- What stays inside

@@ -28,6 +28,7 @@ from tests.server.live import (
     refused,
     running,
 )
+from tests.server.specification import Specification
 from tests.serving import free_port, healthy
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
@@ -42,7 +43,7 @@ class Slow:
     def __init__(self, server: Server) -> None:
         self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=SOON)
         self._socket.sendall(b"POST /reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n" + b"{" + b" " * 9)
-        time.sleep(0.2)  # it has to be read before the signal comes
+        time.sleep(0.5)  # it has to be read before the signal comes
 
     def __enter__(self) -> Slow:
         return self
@@ -82,6 +83,36 @@ def test_a_server_that_stops_says_goodbye(root: Path, signals: list[signal.Signa
             assert slow.finish().startswith(b"HTTP/1.1 200 ")
         assert server.process.wait(SOON) == 0, server.printed()
         assert not healthy(server.http)
+
+
+def test_a_server_that_stops_is_no_longer_ready(root: Path) -> None:
+    """It finishes a slow request; meanwhile a load balancer, which has a connection already, is sent elsewhere."""
+    with (
+        running(root) as server,
+        connect(server.ws) as player,
+        httpx.Client(base_url=server.http, trust_env=False) as balancer,
+        httpx.Client(base_url=server.http, trust_env=False) as prober,
+        Slow(server) as slow,
+    ):
+        described = Specification(balancer.get("/openapi.json").json())
+        assert [http.get("/ready").status_code for http in (balancer, prober)] == [200, 200] and ready(server) == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert farewell(player)[0] == 1012  # the signal has come
+        answer = balancer.get("/ready")
+        told = described.check("GET", "/ready", answer.status_code, answer.headers, answer.content)
+        assert (answer.status_code, told["detail"]) == (503, "The server is stopping: ask another one.")
+        assert prober.get("/health").status_code == 200  # the process is as it should be
+        assert ready(server) in (503, None)  # a new connection is accepted for a second at the most
+        assert slow.finish().startswith(b"HTTP/1.1 200 ")
+        assert server.process.wait(SOON) == 0
+
+
+def ready(server: Server) -> int | None:
+    """What /ready says on a new connection; None where there is none to be had."""
+    try:
+        return httpx.get(f"{server.http}/ready", trust_env=False).status_code
+    except httpx.TransportError:
+        return None
 
 
 def test_a_body_that_never_comes_does_not_keep_the_server(root: Path) -> None:

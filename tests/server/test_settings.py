@@ -32,7 +32,7 @@ def test_where_nothing_is_said(nothing: dict[str, str], tmp_path: Path) -> None:
         max_sessions=4_096,
         patience=Patience(ping=20, silent=300, idle=3_600),
         idle=24 * 3_600,
-        keep=0,
+        keep=2_592_000,  # thirty days
         max_episodes=1_000_000,
         tokens=None,
         rate=0,

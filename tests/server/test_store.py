@@ -66,14 +66,14 @@ def test_an_append_names_the_step_it_expects(any_store: EpisodeStore) -> None:
 def test_nothing_is_appended_after_the_end(any_store: EpisodeStore) -> None:
     any_store.create("e", start())
     any_store.append(Key("e", 1), 0, step(1), None)
-    any_store.end(Key("e", 1), "superseded", 20.0)
+    assert any_store.end(Key("e", 1), "superseded", 20.0)
     ended = any_store.get("e")
     assert ended == Record(Key("e", 1), start(), (step(1),), "superseded", 20.0)
     with pytest.raises(Conflict):
         any_store.append(Key("e", 1), 1, step(2), None)
-    any_store.end(Key("e", 1), "another", 30.0)
+    assert not any_store.end(Key("e", 1), "another", 30.0)
     assert any_store.get("e") == ended
-    any_store.end(Key("nobody", 1), "superseded", 20.0)
+    assert not any_store.end(Key("nobody", 1), "superseded", 20.0)
     assert any_store.get("nobody") is None
 
 
@@ -85,7 +85,7 @@ def test_attempts(any_store: EpisodeStore) -> None:
         any_store.append(Key("e", 1), 1, step(2), None)
     assert caught.value.current == Record(Key("e", 2), start(2.0), (), None, 2.0)
     # The older one was left without an end; it can still be given one.
-    any_store.end(Key("e", 1), "superseded", 30.0)
+    assert any_store.end(Key("e", 1), "superseded", 30.0)
     assert [record.end_reason for record in any_store.records()] == ["superseded", None]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from server.store import Key
 from server.store.memory import MemoryStore
+from server.store.opening import open_store
 from tests.server.store_calls import start, step
 
 
@@ -46,3 +47,11 @@ def test_memory_is_bounded() -> None:
     assert sum(store.bound(f"10.0.0.{number}") is not None for number in range(1_000)) == 10
     with pytest.raises(ValueError, match="capacity"):
         MemoryStore(capacity=0)
+
+
+def test_memory_outlives_nothing() -> None:
+    store = open_store("memory:")
+    store.create("e", start())
+    store.close()
+    assert not store.durable
+    assert open_store("memory:").get("e") is None

@@ -30,6 +30,8 @@ ACTIONS = st.dictionaries(st.text(max_size=2), st.integers() | st.text(st.charac
 class Model:
     """What a store promises, in the plainest way: a list of attempts in the order of their creation."""
 
+    durable = False
+
     def __init__(self) -> None:
         self.attempts: list[Record] = []
         self.addresses: dict[str, Key] = {}
@@ -85,9 +87,11 @@ class Model:
                     return attempt._replace(steps=attempt.steps[:number], end_reason=None)
         return None
 
-    def end(self, key: Key, reason: str, at: float) -> None:
-        if any(attempt.key == key and attempt.end_reason is None for attempt in self.attempts):
+    def end(self, key: Key, reason: str, at: float) -> bool:
+        ends = any(attempt.key == key and attempt.end_reason is None for attempt in self.attempts)
+        if ends:
             self.put(key, end_reason=reason, changed=at)
+        return ends
 
     def touch(self, key: Key, at: float) -> None:
         self.put(key, touched=at)

@@ -40,6 +40,7 @@ def test_everything_is_there_again(url: str) -> None:
     store.swap("note", None, "text", 4.0)
     store.close()
     store = open_store(url)
+    assert store.durable
     first = Record(Key("e", 1), start(1.0, "r"), (step(1, "s"),), "resolved", 11.0)
     second = Record(Key("e", 2), start(2.0), (), None, 2.0, 3.0)
     assert list(store.records()) == [first, second]

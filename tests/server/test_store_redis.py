@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 
 import pytest
@@ -20,6 +20,7 @@ from server.store import redis as redis_store
 from server.store.opening import open_store
 from server.store.redis import RedisStore
 from tests.server.redis_server import RedisServer, redis_server
+from tests.server.redis_wire import Wire, command
 from tests.server.store_calls import start, step
 from tests.serving import free_port
 
@@ -37,10 +38,14 @@ def server(running: RedisServer) -> RedisServer:
     return running
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, a server that runs is waited for."""
+    monkeypatch.setattr(redis_store, "SECONDS", 30.0)
+
+
 @pytest.fixture
-def store(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisStore]:
-    """A store that doesn't wait for long."""
-    monkeypatch.setattr(redis_store, "SECONDS", 0.3)
+def store(server: RedisServer) -> Iterator[RedisStore]:
     store = RedisStore(server.url)
     yield store
     store.close()
@@ -73,6 +78,17 @@ def once(call: Callable[[], object]) -> None:
             time.sleep(0.01)
 
 
+def until_busy(client: redis.Redis) -> None:
+    """Wait until somebody's script keeps the server from answering anything else."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            client.ping()
+        except redis.ResponseError:
+            return
+    raise AssertionError("the server is never busy")
+
+
 # -- A server that goes
 
 
@@ -93,7 +109,7 @@ def test_nothing_is_lost_when_redis_is_killed() -> None:
             done.wait(0.05)
             server.kill()
             server.start()
-        writer.join(60)
+        writer.join()  # it gives up by itself
         assert done.is_set()
         record = store.get("e")
         assert record is not None
@@ -129,78 +145,39 @@ def test_connections_and_scripts_that_are_gone(server: RedisServer, store: Redis
         assert store.expire(50.0, 60.0) == 1
 
 
-class Wire:
-    """A wire to a server that can be cut right before an answer comes through."""
-
-    def __init__(self, server: RedisServer) -> None:
-        self._server = server
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.url = f"redis://127.0.0.1:{self._listening.getsockname()[1]}/0"
-        self.cuts = 0
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            self._threads.append(threading.Thread(target=self._relay, args=(client,)))
-            self._threads[-1].start()
-
-    def _relay(self, client: socket.socket) -> None:
-        with client, socket.socket(socket.AF_UNIX) as server:
-            server.connect(str(self._server.socket))
-            while asked := client.recv(65_536):
-                server.sendall(asked)
-                answer = server.recv(65_536)
-                if self.cuts and b"CLIENT" not in asked:
-                    self.cuts -= 1
-                    return
-                client.sendall(answer)
-
-    def close(self) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        for thread in self._threads:
-            thread.join()
-
-
 def test_a_read_is_repeated_and_a_write_is_not(server: RedisServer) -> None:
-    wire = Wire(server)
-    store = open_store(wire.url)
-    store.create("e", start())
-    store.append(Key("e", 1), 0, step(1), None)
-    wire.cuts = 1
-    assert len(next(store.records()).steps) == 1
-    wire.cuts = 2
-    assert "no connection to Redis" in unavailable(store.get, "e")
-    # It happened, but nobody heard of it; with a request id the repeat says so, without one the step is there.
-    wire.cuts = 1
-    assert "no connection to Redis" in unavailable(store.append, Key("e", 1), 1, step(2, "r"), None)
-    assert wire.cuts == 0
-    with pytest.raises(Repeated) as caught:
-        store.append(Key("e", 1), 1, step(2, "r"), None)
-    assert caught.value.record.steps == (step(1), step(2, "r"))
-    wire.cuts = 1
-    assert "no connection to Redis" in unavailable(store.create, "e", start(2.0))
-    assert [record.key.attempt for record in store.records()] == [1, 2]
-    store.close()
-    wire.close()
+    with closing(Wire(server.socket)) as wire, closing(open_store(wire.url)) as store:
+        store.create("e", start())
+        store.append(Key("e", 1), 0, step(1), None)
+        wire.cuts = 1
+        assert len(next(store.records()).steps) == 1
+        wire.cuts = 2
+        assert "no connection to Redis" in unavailable(store.get, "e")
+        # It happened, but nobody heard of it; with a request id the repeat says so, without one the step is there.
+        wire.cuts = 1
+        assert "no connection to Redis" in unavailable(store.append, Key("e", 1), 1, step(2, "r"), None)
+        assert wire.cuts == 0
+        with pytest.raises(Repeated) as caught:
+            store.append(Key("e", 1), 1, step(2, "r"), None)
+        assert caught.value.record.steps == (step(1), step(2, "r"))
+        wire.cuts = 1
+        assert "no connection to Redis" in unavailable(store.create, "e", start(2.0))
+        assert [record.key.attempt for record in store.records()] == [1, 2]
 
 
-def test_a_server_that_answers_no_more(store: RedisStore, server: RedisServer) -> None:
+def test_a_server_that_answers_no_more(store: RedisStore, server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     store.create("e", start())
-    with server.client() as client:
-        pid = int(client.info("server")["process_id"])
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        said = "Redis didn't answer within 0.3 seconds: see whether it is overloaded or out of reach."
-        assert unavailable(store.append, Key("e", 1), 0, step(1, "r"), None) == said
-        assert unavailable(store.get, "e") == said
-    finally:
-        os.kill(pid, signal.SIGCONT)
+    monkeypatch.setattr(redis_store, "SECONDS", 0.8)
+    with closing(RedisStore(server.url)) as hasty:
+        with server.client() as client:
+            pid = int(client.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            said = "Redis didn't answer within 0.8 seconds: see whether it is overloaded or out of reach."
+            assert unavailable(hasty.append, Key("e", 1), 0, step(1, "r"), None) == said
+            assert unavailable(hasty.get, "e") == said
+        finally:
+            os.kill(pid, signal.SIGCONT)
     # The server had it all the same: the repeat finds out.
     with pytest.raises(Repeated) as caught:
         store.append(Key("e", 1), 0, step(1, "r"), None)
@@ -244,7 +221,7 @@ def test_a_busy_server(store: RedisStore, server: RedisServer) -> None:
         client.config_set("lua-time-limit", 10)
         looping = threading.Thread(target=pytest.raises, args=(redis.RedisError, client.eval, "while true do end", 0))
         looping.start()
-        time.sleep(0.1)
+        until_busy(other)
         said = "Redis is busy with another program's script: wait until it is done, or end it."
         try:
             assert unavailable(store.check) == said
@@ -285,8 +262,8 @@ def answering(line: bytes) -> Iterator[int]:
                     connection, _ = listening.accept()
                 except OSError:
                     return
-                with connection:
-                    while line and connection.recv(65_536):
+                with connection, connection.makefile("rb") as asked:
+                    while line and command(asked):
                         connection.sendall(line)
                         if not line.startswith(b"-"):
                             break

@@ -168,7 +168,7 @@ def test_sockets_that_nobody_is_at_give_their_room_back(small: str) -> None:
     # It sends no pings of its own, as behind tunnels that drop them: the server's are enough.
     with connect(ws(small), ping_interval=None) as there, sockets.create_connection((host, int(port))) as gone:
         gone.sendall(upgrade.encode())
-        assert gone.recv(12) == b"HTTP/1.1 101"
+        assert gone.recv(12, sockets.MSG_WAITALL) == b"HTTP/1.1 101"
         room(small)
         # Heard from after WS_SILENT, and let go after WS_IDLE only.
         assert closed(there) == (1001, "no message for 6 seconds")

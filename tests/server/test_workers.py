@@ -9,7 +9,7 @@ from engine.contract import Contract
 from engine.load import load_pack
 from engine.pack import Pack
 from server.service import Service
-from server.store import EpisodeStore, Key, Step
+from server.store import EpisodeStore, Key, Record, Step
 from server.store.memory import MemoryStore
 from tests.server.calls import ASK_EMAIL, ASK_ORDER, CLASSIFY, HOME, NOBODY, RESOLVE, begin, problem, step
 from tests.server.store_calls import Forgetful
@@ -88,6 +88,29 @@ def test_an_episode_that_is_not_at_hand_is_replayed(lamps: Pack, contract: Contr
         begin(service, name)
     for action, reward in ((CLASSIFY, 0.5), (ASK_ORDER, 0.25), (ASK_EMAIL, 0.25), (RESOLVE, 1.0)):
         assert [step(service, action, name)["reward"] for name in names] == [reward] * 3
+
+
+class Asked(MemoryStore):
+    """Counts how often somebody looks an episode up."""
+
+    looked_up = 0
+
+    def get(self, episode_id: str) -> Record | None:
+        self.looked_up += 1
+        return super().get(episode_id)
+
+
+def test_an_episode_whose_agent_says_much_is_not_kept_at_hand(lamps: Pack, contract: Contract) -> None:
+    store = Asked()
+    service = Service([lamps], store, contract)
+    begin(service)
+    step(service, {"type": "shout", "text": "x" * 15_000})
+    assert store.looked_up == 0  # 15 kB may be kept for each of the thousands of episodes at hand, 30 not
+    step(service, {"type": "shout", "text": "y" * 15_000})
+    assert store.looked_up == 0
+    assert step(service, CLASSIFY)["observation"]["step_count"] == 3
+    assert step(service, ASK_ORDER)["reward"] == 0.25
+    assert store.looked_up == 2
 
 
 def test_a_pack_that_is_no_longer_served(

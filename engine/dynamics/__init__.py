@@ -1,0 +1,1 @@
+"""Automata as Markov decision processes: their states, their moves, and what they are worth, exactly."""

@@ -1,0 +1,74 @@
+"""The best lines of play: how short they are, how many there are, and one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.dynamics.graph import Edge, Graph
+from engine.dynamics.values import Values
+
+Line = tuple[tuple[int, Edge], ...]  # each edge with the number of the state that it leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Optimal:
+    """The episodes whose return is V*; those that reach the goal, where any of them does.
+
+    `steps` is how many steps a shortest has, `episodes` how many different ones there are, each a sequence of valid
+    actions up to the goal, 0 where none reaches it; `line` is a shortest.
+    """
+
+    steps: int
+    episodes: int
+    line: Line
+
+
+def optimal(values: Values) -> Optimal:
+    """The best lines from the initial state."""
+    graph = values.graph
+    if values.goal[-1][0] == values.optimum:
+        return lines(graph, values.goal, lambda remaining, state: graph.states[state].resolved)
+    # No best episode reaches the goal: one is over as soon as there is nothing left to earn.
+    found = lines(graph, values.best, lambda remaining, state: values.best[remaining][state] == 0)
+    return Optimal(found.steps, 0, found.line)
+
+
+def lines(
+    graph: Graph,
+    table: tuple[tuple[int | None, ...], ...],
+    over: Callable[[int, int], bool],
+    through: Callable[[Edge], bool] = lambda edge: True,
+) -> Optimal:
+    """The lines that earn what a table promises, `through` certain edges alone, up to where they are `over`.
+
+    Both are asked with the steps that remain and the number of a state, as the table is.
+    """
+
+    def along(remaining: int, state: int) -> list[Edge]:
+        if over(remaining, state):
+            return []
+        earlier, worth = table[remaining - 1], table[remaining][state]
+        return [
+            edge for edge in graph.edges[state] if through(edge) and _sum(edge.reward, earlier[edge.target]) == worth
+        ]
+
+    layers = [{0}]  # where such a line may be, by the steps taken
+    for remaining in range(graph.horizon, 0, -1):
+        layers.append({edge.target for state in layers[-1] for edge in along(remaining, state)})
+    ahead: dict[int, tuple[int, int, Line]] = {}
+    for remaining, layer in enumerate(reversed(layers)):
+        before, ahead = ahead, {}
+        for state in layer:
+            if over(remaining, state):
+                ahead[state] = 0, 1, ()
+                continue
+            found = [(before[edge.target], edge) for edge in along(remaining, state)]
+            (steps, _, line), first = min(found, key=lambda one: one[0][0])
+            number = sum(edge.number * lines for (_, lines, _), edge in found)
+            ahead[state] = steps + 1, number, ((state, first), *line)
+    return Optimal(*ahead[0])
+
+
+def _sum(reward: int, after: int | None) -> int | None:
+    return None if after is None else reward + after

@@ -1,0 +1,229 @@
+"""The command `deskproof prove`. Exit codes: 0 fine, 1 findings, 2 usage."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from time import monotonic
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from engine.contract import Contract, load_contract
+from engine.diagnostics import Finding, PackError, as_json, nearest, render
+from engine.load import check_draft, pack_path
+from engine.pack import Demands, Pack
+from engine.proof import report, told
+from engine.proof.page import page
+from engine.proof.prove import BUDGET, OF_TICKETS
+from engine.proof.prove import prove as proof_of
+from engine.proof.result import KINDS
+from engine.proof.told import Proved
+
+FINDINGS = 1
+SEVERITIES = ("error", "warning", "ignore")
+# How wide text is where nothing says how wide the paper is.
+WIDTH = 100
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+class OfCheck(click.ParamType[tuple[str, Any]]):
+    """CODE=WHAT, of one of the checks that take it."""
+
+    def __init__(self, name: str, codes: Sequence[str]) -> None:
+        self.name, self._codes = name, tuple(codes)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        code, sign, what = str(value).partition("=")
+        if not sign:
+            self.fail(f"'{told.printable(code)}' is not of the form {self._codes[0]}=...", param, ctx)
+        if code not in self._codes:
+            close = nearest(code, self._codes)
+            known = code in KINDS
+            why = f"{code} has no {self.name}" if known else f"there is no check '{told.printable(code)}'"
+            hint = f"did you mean '{close}'?" if close and not known else f"there is: {', '.join(self._codes)}"
+            self.fail(f"{why}; {hint}", param, ctx)
+        return code, self._read(what, param, ctx)
+
+    def _read(self, what: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        raise NotImplementedError
+
+
+class Margin(OfCheck):
+    """CODE=NUMBER: how much less than the best return the others must come to, in reward units."""
+
+    def _read(self, what: str, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        if _NUMBER.fullmatch(what) is None:
+            self.fail(f"'{told.printable(what)}' is no margin: a number of reward units, such as 0.3", param, ctx)
+        return Fraction(what)
+
+
+class Severe(OfCheck):
+    """CODE=SEVERITY: how grave it is where the check fails."""
+
+    def _read(self, what: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if what not in SEVERITIES:
+            close = nearest(what, SEVERITIES)
+            hint = f"did you mean '{close}'?" if close else f"there are: {', '.join(SEVERITIES)}"
+            self.fail(f"there is no severity '{told.printable(what)}'; {hint}", param, ctx)
+        return what
+
+
+class NewFile(click.Path):
+    """A file to be written, in a folder that is there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        folder, slash, _ = str(path).rpartition("/")
+        click.Path(exists=True, file_okay=False, writable=True).convert(folder or slash or ".", param, ctx)
+        return path
+
+
+@click.command()
+@click.argument("packs", nargs=-1, required=True, metavar="PACK...")
+@click.option("--ticket", metavar="ID", help="Prove this ticket alone, and show its best line of play.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    type=Margin("margin", [code for code, kind in KINDS.items() if kind.margin is not None]),
+    metavar="CODE=NUMBER",
+    help="Ask for another margin, in reward units; repeatable. Such as P04=0.3.",
+)
+@click.option(
+    "--severity",
+    "severities",
+    multiple=True,
+    type=Severe("severity", list(KINDS)),
+    metavar="CODE=SEVERITY",
+    help="Make a check an error, a warning, or ignore it; repeatable. Such as P07=error.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=BUDGET,
+    show_default=True,
+    help="How many different moves of a ticket are looked at, at the most.",
+)
+@click.option("--lines", is_flag=True, help="Print the best line of play of every ticket.")
+@click.option("--all", "every", is_flag=True, help=f"Show every failure, not {report.SHOWN} a check.")
+@click.option("--html", "html", type=NewFile(dir_okay=False, writable=True), metavar="FILE", help="Write a page.")
+@click.option("--json", "as_data", is_flag=True, help="Print the proofs as JSON.")
+def prove(
+    packs: tuple[str, ...],
+    ticket: str | None,
+    margins: tuple[tuple[str, Fraction], ...],
+    severities: tuple[tuple[str, Any], ...],
+    budget: int,
+    lines: bool,
+    every: bool,
+    html: str | None,
+    as_data: bool,
+) -> None:
+    """Prove PACKS: what the best returns are, and that checks P01 to P11 hold, for every ticket.
+
+    Exits 1 where a check that is an error fails, or a pack can't be read.
+    """
+    demands = Demands(dict(margins), dict(severities))
+    wish = report.Wish(ticket, every, lines, budget)
+    if ticket is not None and len(packs) > 1:
+        raise click.UsageError("--ticket is for one PACK.")
+    console = _console()
+    proved: list[Proved] = []
+    findings: list[Finding] = []
+    for pack in _drafts(packs, findings):
+        if ticket is not None:
+            pack = _alone(pack, ticket)
+        proved.append(_proved(pack, load_contract(), demands, wish))
+        if not as_data:
+            report.report(proved[-1], console, wish)
+    proofs = [one.proof for one in proved]
+    if html is not None:
+        _write(html, page(proved, budget))
+    errors, warnings = told.tally(proofs)
+    errors += len(findings)
+    if as_data:
+        document = {
+            "errors": errors,
+            "warnings": warnings,
+            "findings": [as_json(one) for one in findings],
+            "packs": [report.as_json(proof) for proof in proofs],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False))
+    else:
+        for finding in findings:
+            click.echo(render(finding), err=True)
+        counts = f"{told.count(errors, 'error')}, {told.count(warnings, 'warning')}"
+        click.echo(counts if errors or warnings else "Everything holds.")
+    raise SystemExit(FINDINGS if errors else 0)
+
+
+def _console() -> Console:
+    """Standard output, in colours if it is a terminal."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
+    return console
+
+
+def _drafts(names: Sequence[str], findings: list[Finding]) -> Iterator[Pack]:
+    """The packs of these names, whether or not their tickets can be resolved; the others' errors are `findings`."""
+    try:
+        paths = [pack_path(name) for name in names]
+        contract = load_contract()
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    except PackError as error:  # the contract's own mistakes
+        findings += error.findings
+        return
+    for path in paths:
+        pack, found = check_draft(path, contract)
+        if pack is None:
+            findings += (finding for finding in found if finding.severity == "error")
+        else:
+            yield pack
+
+
+def _alone(pack: Pack, ticket: str) -> Pack:
+    """The pack with one ticket only, which is as it was with the others."""
+    if ticket not in pack.tickets:
+        close = nearest(ticket, pack.tickets)
+        hint = f" Did you mean '{told.printable(close)}'?" if close else ""
+        raise click.UsageError(f"There is no ticket '{told.printable(ticket)}'.{hint}")
+    return replace(pack, tickets={ticket: pack.tickets[ticket]})
+
+
+def _proved(pack: Pack, contract: Contract, demands: Demands, wish: report.Wish) -> Proved:
+    if wish.ticket is not None:  # what is true of a whole pack can't be seen from one ticket
+        of_packs = {code: "ignore" for code in KINDS if code not in OF_TICKETS}
+        demands = Demands(demands.margins, {**demands.severities, **of_packs})
+    began = monotonic()
+    with _progress(pack) as advance:
+        proof = proof_of(pack, contract.observation_space, demands, wish.budget, advance)
+    if wish.ticket is not None:
+        proof = replace(proof, blind={})
+    return Proved(pack, proof, monotonic() - began)
+
+
+@contextmanager
+def _progress(pack: Pack) -> Iterator[Any]:
+    """A bar on a terminal's standard error; nothing elsewhere."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(told.printable(pack.name), total=len(pack.tickets))
+        yield lambda through: bar.update(task, completed=through)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with click.open_file(path, "w", encoding="utf-8", atomic=True) as file:
+            file.write(text)
+    except OSError as error:
+        raise click.UsageError(f"{path} can't be written: {error.strerror}.") from None

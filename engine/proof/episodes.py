@@ -1,0 +1,43 @@
+"""From a line through a graph to an episode that can be played."""
+
+from __future__ import annotations
+
+from engine.action import Choice, action_space
+from engine.automaton import Automaton
+from engine.case import make_case
+from engine.dynamics.graph import Graph
+from engine.dynamics.optimal import Line
+from engine.pack import Pack, Rule, Ticket
+from engine.proof.result import Counterexample
+
+# How many seeds are tried, for each of a ticket's messages and people, until one makes a certain case.
+_TRIES = 64
+
+
+def seed_of(pack: Pack, ticket: Ticket, machine: Automaton) -> int:
+    """The least seed whose case of a ticket has this automaton; 0 where none of many has."""
+    tries = _TRIES * len(ticket.messages) * max(1, len(ticket.people))
+    return next((seed for seed in range(tries) if make_case(pack, ticket.id, seed).automaton is machine), 0)
+
+
+def choices_of(graph: Graph, line: Line) -> tuple[Choice, ...]:
+    """The actions that take a line. Its states are merged ones: each action is looked up where it stands by then."""
+    machine, state, found = graph.machine, graph.machine.initial, []
+    for _, edge in line:
+        wanted = (graph.states[edge.target], edge.reward, edge.outcome)
+        for choice in action_space(machine.pack).choices:
+            move = machine.apply(state, choice)
+            if (graph.symmetry.canonical(move.state), move.reward, move.outcome) == wanted:
+                found.append(choice)
+                state = move.state
+                break
+    return tuple(found)
+
+
+def shown(graph: Graph, line: Line, paid: int | None = None, rule: Rule | None = None) -> Counterexample:
+    """The episode that takes a line; `paid` is the step, from 1, whose rule paid, where it is one step's fault."""
+    machine = graph.machine
+    if paid is not None and rule is None:
+        rule = line[paid - 1][1].rule
+    actions = tuple(choice.canonical() for choice in choices_of(graph, line))
+    return Counterexample(machine.ticket.id, seed_of(machine.pack, machine.ticket, machine), actions, paid, rule)

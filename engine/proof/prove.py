@@ -1,0 +1,141 @@
+"""The proof of a pack: every ticket in every variant, and the pack as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from engine.automaton import Automaton
+from engine.dynamics.graph import explore
+from engine.pack import Demands, Pack, Ticket
+from engine.proof.blind import Opening, blind, first_moves
+from engine.proof.episodes import seed_of, shown
+from engine.proof.leaks import leaks
+from engine.proof.live import Played, live, played
+from engine.proof.observed import observation_fault
+from engine.proof.result import Check, Numbers, PackProof, TicketProof, Variant, severity
+from engine.proof.tickets import Fault, Study, faults, study
+from engine.solve import Budget, OverBudget, variants
+from engine.symmetry import Symmetry
+
+# The checks of single tickets; the others are about a pack as a whole.
+OF_TICKETS = ("P01", "P02", "P03", "P04", "P05", "P06", "P08", "P10")
+# How many different moves are looked at for each variant of a ticket: some seconds, and some hundred megabytes.
+BUDGET = 2_000_000
+
+
+def prove(
+    pack: Pack,
+    space: Mapping[str, Any],
+    demands: Demands | None = None,
+    budget: int = BUDGET,
+    progress: Callable[[int], None] = lambda proved: None,
+) -> PackProof:
+    """The proof of a pack.
+
+    `space` is the contract's observation space, a JSON Schema; `demands` come before the pack's own. `budget` is how
+    many different moves are looked at for each variant of a ticket; `progress` hears after each ticket how many are
+    through.
+    """
+    asked = demands.over(pack.demands) if demands is not None else pack.demands
+    prover = _Prover(pack, space, asked, budget)
+    tickets: list[TicketProof] = []
+    checks: list[Check] = []
+    for ticket in pack.tickets.values():
+        proof, found = prover.ticket(ticket)
+        tickets.append(proof)
+        checks += found
+        progress(len(tickets))
+    of_blind, bounds = blind(pack, prover.openings, asked)
+    checks += (*of_blind, *live(pack, prover.plays), *leaks(pack))
+    kept = tuple(check for check in checks if severity(asked, check.code) != "ignore")
+    ordered = tuple(sorted(kept, key=lambda check: check.code))  # stable: the tickets keep their order
+    return PackProof(pack.name, pack.version, pack.digest, asked, tuple(tickets), ordered, bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """What is true of all automata of one shape; `faulty` where a check of tickets fails."""
+
+    numbers: Numbers
+    faulty: bool
+    played: Played
+
+
+class _Prover:
+    """Goes from ticket to ticket, and studies automata of one shape once."""
+
+    def __init__(self, pack: Pack, space: Mapping[str, Any], demands: Demands, budget: int) -> None:
+        self._pack, self._space, self._demands, self._budget = pack, space, demands, budget
+        self._summaries: dict[Hashable, _Summary | None] = {}  # None where it isn't proved
+        self.plays: list[tuple[Automaton, Played | None]] = []
+        self.openings: list[Opening] = []
+
+    def ticket(self, ticket: Ticket) -> tuple[TicketProof, list[Check]]:
+        """The numbers of a ticket's variants, and its checks: of variants that fail in one way the first counts."""
+        found = []
+        checks = {code: Check(code, "holds", ticket.id) for code in OF_TICKETS}
+        for machine in variants(self._pack, ticket):
+            summary, own = self._look_at(machine)
+            numbers = summary.numbers if summary is not None else None
+            known = frozenset(machine.fields[index] for index, slot in enumerate(machine.initial.slots) if slot.source)
+            found.append(Variant(known, machine.stalls, seed_of(self._pack, ticket, machine), numbers))
+            self.plays.append((machine, summary.played if summary is not None else None))
+            if _reads(machine):
+                moves = first_moves(own) if own is not None else None
+                self.openings.append(Opening(machine, _weight(machine), moves))
+            for check in self._failures(machine, summary, own):
+                if checks[check.code].status != "fails":
+                    checks[check.code] = check
+        return TicketProof(ticket.id, tuple(found)), list(checks.values())
+
+    def _look_at(self, machine: Automaton) -> tuple[_Summary | None, Study | None]:
+        """What is true of an automaton, and its own study where that tells more: names, and counterexamples."""
+        shape = Symmetry(machine).shape()
+        if shape in self._summaries:
+            summary = self._summaries[shape]
+            if summary is None or not (summary.faulty or _reads(machine)):
+                return summary, None
+        try:
+            own = study(explore(machine, Budget(self._budget)))
+        except OverBudget:
+            self._summaries[shape] = None
+            return None, None
+        if shape not in self._summaries:
+            faulty = next(self._faults(own), None) is not None
+            self._summaries[shape] = _Summary(own.numbers, faulty, played(own.graph))
+        return self._summaries[shape], own
+
+    def _faults(self, own: Study) -> Iterator[Fault]:
+        yield from faults(own, self._demands)
+        seen = observation_fault(own.graph, self._space)
+        if seen is not None:
+            yield seen
+
+    def _failures(self, machine: Automaton, summary: _Summary | None, own: Study | None) -> Iterator[Check]:
+        ticket = machine.ticket
+        if summary is None:
+            message = f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves"
+            for code in OF_TICKETS:
+                yield Check(code, "not proved", ticket.id, message, ticket.place)
+        elif own is not None and summary.faulty:
+            for fault in self._faults(own):
+                message = f"ticket '{ticket.id}' {fault.message}"
+                episode = shown(own.graph, fault.line, fault.paid)
+                yield Check(fault.code, "fails", ticket.id, message, ticket.place, episode)
+
+
+def _reads(machine: Automaton) -> bool:
+    """Whether an agent has to read in order to classify."""
+    return machine.task.classifier == "agent" and machine.ticket.category is not None
+
+
+def _weight(machine: Automaton) -> Fraction:
+    """How often a ticket's case has this automaton: its messages and its people are drawn equally often."""
+    pack, ticket = machine.pack, machine.ticket
+    known = frozenset(machine.fields[index] for index, slot in enumerate(machine.initial.slots) if slot.source)
+    stated = [frozenset((*ticket.known, *message.known)) == known for message in ticket.messages]
+    stalls = [pack.people[name].stalls == machine.stalls for name in ticket.people] or [True]
+    return Fraction(sum(stated), len(stated)) * Fraction(sum(stalls), len(stalls))

@@ -1,0 +1,273 @@
+"""The proof of a pack as text: its numbers, a line for each check, and the episodes that show what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from engine.pack import REWARD_UNIT, Pack
+from engine.proof import told
+from engine.proof.prove import BUDGET
+from engine.proof.result import Check, Numbers, PackProof, severity
+from engine.proof.told import Proved, Scene
+from engine.transcript import printable
+
+# How many failures of a check are shown, unless all are asked for.
+SHOWN = 3
+
+_STYLES: Mapping[str, str] = {
+    "holds": "green",
+    "error": "bold red",
+    "warning": "bold yellow",
+    "not proved": "bold yellow",
+    "no matter": "dim",
+    "ignored": "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How much is shown: one ticket only; every failure; the best line of every ticket."""
+
+    ticket: str | None = None
+    every: bool = False
+    lines: bool = False
+    budget: int = BUDGET
+
+
+def report(proved: Proved, console: Console, wish: Wish) -> None:
+    """Prints the proof of one pack."""
+    pack, proof = proved.pack, proved.proof
+    _header(proved, console)
+    console.print(Padding(_of_ticket(proof) if wish.ticket is not None else _of_tasks(pack, proof), (0, 0, 1, 2)))
+    for verdict in told.verdicts(proof):
+        if wish.ticket is not None and verdict.word == "ignored":
+            continue
+        kind, style = verdict.kind, _STYLES[verdict.word]
+        margin = f"margin {told.decimal(verdict.margin, 4).rstrip('0').rstrip('.')}" if verdict.margin else ""
+        detail = ", ".join(filter(None, (verdict.detail, margin)))
+        line = f"  {kind.code}  {kind.name:<12}  [{style}]{verdict.word:<10}[/]  {escape(detail)}"
+        console.print(line.rstrip(), soft_wrap=True)
+    console.print()
+    for code, checks in told.failures(proof).items():
+        _failures(pack, proof, code, checks, console, None if wish.every else SHOWN)
+    if wish.ticket is not None:
+        _best_episodes(pack, proof, wish, console)
+    elif wish.lines:
+        _best_lines(pack, proof, wish, console)
+
+
+def _header(proved: Proved, console: Console) -> None:
+    proof = proved.proof
+    took = f" in {proved.seconds:.1f} s" if proved.seconds is not None else ""
+    name = f"[bold]{escape(printable(proof.pack))}[/] {escape(printable(proof.version))}"
+    console.print(f"{name}: {told.count(len(proof.tickets), 'ticket')}{took}", soft_wrap=True)
+    console.print(f"  [dim]digest {proof.digest}[/]\n", soft_wrap=True)
+
+
+# -- Numbers
+
+
+def _table(first: str, *more: str) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for name in more:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+_NUMBERS = ("states", "V*", "fewest", "optimal", "random", "easy", "medium", "hard")
+
+
+def _of_tasks(pack: Pack, proof: PackProof) -> Table:
+    """A row for each task that has tickets: ranges, and means of what chance may expect."""
+    table = _table("task", "tickets", *_NUMBERS, "blind")
+    for task in pack.tasks:
+        ids = [ticket.ticket for ticket in proof.tickets if pack.tickets[ticket.ticket].task == task]
+        if ids:
+            bound = proof.blind.get(task)
+            blind = told.decimal(bound, 3) if bound is not None else "-"
+            table.add_row(printable(task), f"{len(ids):,}", *_numbers([*told.known_numbers(proof, ids)]), blind)
+    return table
+
+
+def _of_ticket(proof: PackProof) -> Table:
+    """A row for each variant of the one ticket that was proved."""
+    table = _table("variant", *_NUMBERS)
+    for variant in proof.tickets[0].variants:
+        table.add_row(told.title(variant), *_numbers([variant.numbers] if variant.numbers is not None else []))
+    return table
+
+
+def _numbers(known: Sequence[Numbers]) -> list[str]:
+    grades = [one.random_grades for one in known]
+    means = (
+        told.mean([one.random_return for one in known]),
+        *(told.mean([getattr(one, name) for one in grades]) for name in ("easy", "medium", "hard")),
+    )
+    return [
+        told.span((one.states for one in known), "{:,}".format),
+        told.span((one.optimum for one in known), told.units),
+        told.span(one.fewest_steps for one in known if one.fewest_steps is not None),
+        told.span(one.optimal_steps for one in known),
+        *("-" if value is None else told.decimal(value, 3) for value in means),
+    ]
+
+
+# -- What doesn't hold
+
+
+def _failures(
+    pack: Pack, proof: PackProof, code: str, checks: Sequence[Check], console: Console, limit: int | None
+) -> None:
+    for check in checks[:limit]:
+        grave = severity(proof.demands, code)
+        head = f"[{_STYLES[grave]}]{grave}[/] [bold]{code}[/] {escape(told.lines(check.message))}"
+        console.print(head, soft_wrap=True)
+        if check.place is not None:
+            console.print(f"  {escape(told.at(check.place))}", soft_wrap=True)
+        if check.counterexample is not None:
+            _episode(told.scene(pack, check.counterexample), console)
+        console.print()
+    left = len(checks) - len(checks[:limit])
+    if left:
+        more = f"and {told.count(left, 'more failure')} of {code}; --all shows every one\n"
+        console.print(more, soft_wrap=True)
+
+
+def _episode(scene: Scene, console: Console) -> None:
+    """The steps one below the other, with reward and return so far; `>` marks the step that paid."""
+    console.print(f"  ticket {escape(scene.ticket)}, seed {scene.seed}", soft_wrap=True)
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False, expand=console.is_terminal)
+    table.add_column("", width=1)
+    table.add_column("step", justify="right")
+    table.add_column("", ratio=1, overflow="fold")
+    table.add_column("reward", justify="right", no_wrap=True)
+    table.add_column("return", justify="right", no_wrap=True)
+    table.add_row("", "", _speech("customer", scene.message))
+    for step in scene.steps:
+        action = Text.assemble((step.action, "bold"), "  ", (step.outcome, "dim"))
+        amounts = (f"{step.reward / REWARD_UNIT:+.4f}", f"{step.total / REWARD_UNIT:.4f}")
+        style = "reverse" if step.paid else ""
+        table.add_row(">" if step.paid else "", str(step.number), action, *amounts, style=style)
+        table.add_row("", "", _speech(step.speaker, step.text))
+    console.print(Padding(table, (0, 0, 0, 2)))
+    for step in scene.steps:
+        if step.paid:
+            rule = f"by rule {scene.rule}" if scene.rule is not None else "by no rule: none of the action's fires there"
+            place = f", {told.at(scene.place)}" if scene.place is not None else ""
+            paid = f"step {step.number} paid {step.reward / REWARD_UNIT:+.4f}, {rule}{place}"
+            console.print(f"  > {escape(paid)}", soft_wrap=True)
+    steps = told.count(len(scene.steps), "step")
+    end = f"{scene.end} after {steps}; return {scene.total / REWARD_UNIT:.4f}, score {scene.score:.4f}"
+    console.print(f"  {end}", soft_wrap=True)
+
+
+def _speech(speaker: str, text: str) -> Text:
+    return Text.assemble((f"{speaker}: ", "cyan"), text)
+
+
+# -- Best lines
+
+
+def _best_episodes(pack: Pack, proof: PackProof, wish: Wish, console: Console) -> None:
+    """The best line of play of each variant of the one ticket that was proved, as an episode."""
+    for best in told.bests(pack, proof, proof.tickets[0].ticket, wish.budget):
+        console.print(f"[bold]A best line of play[/], {escape(told.title(best.variant))}", soft_wrap=True)
+        if best.known is None or best.episode is None:
+            console.print("  not proved\n")
+            continue
+        number = best.known.optimal.episodes
+        if number:
+            console.print(f"  {'the only one' if number == 1 else f'one of {number:,}'} that returns as much")
+        _episode(told.scene(pack, best.episode), console)
+        console.print()
+
+
+def _best_lines(pack: Pack, proof: PackProof, wish: Wish, console: Console) -> None:
+    """The best line of play of each variant of each ticket, as a line of text."""
+    console.print("[bold]Best lines of play[/]")
+    for ticket in proof.tickets:
+        for best in told.bests(pack, proof, ticket.ticket, wish.budget):
+            several = f" ({told.title(best.variant)})" if len(ticket.variants) > 1 else ""
+            line = told.brief(best.episode.actions) if best.episode is not None else "not proved"
+            worth = f"{told.units(best.known.numbers.optimum)} in {told.count(best.known.optimal.steps, 'step')}: " if best.known is not None else ""
+            console.print(f"  {escape(printable(ticket.ticket))}{escape(several)}: {worth}{escape(line)}", soft_wrap=True)
+    console.print()
+
+
+# -- For programs
+
+
+def as_json(proof: PackProof) -> dict[str, Any]:
+    """The proof as JSON. Returns and grades are floats, in reward units; rounded, where the proof itself is exact."""
+    return {
+        "pack": proof.pack,
+        "version": proof.version,
+        "digest": proof.digest,
+        "sound": proof.sound,
+        "blind": {task: float(bound) for task, bound in proof.blind.items()},
+        "tickets": [
+            {
+                "ticket": ticket.ticket,
+                "variants": [
+                    {
+                        "known": sorted(variant.known),
+                        "stalls": variant.stalls,
+                        "seed": variant.seed,
+                        "numbers": _numbers_json(variant.numbers) if variant.numbers is not None else None,
+                    }
+                    for variant in ticket.variants
+                ],
+            }
+            for ticket in proof.tickets
+        ],
+        "checks": [_check_json(check, proof) for check in proof.checks],
+    }
+
+
+def _numbers_json(numbers: Numbers) -> dict[str, Any]:
+    grades = numbers.random_grades
+    return {
+        "states": numbers.states,
+        "optimum": numbers.optimum / REWARD_UNIT,
+        "worst": numbers.worst / REWARD_UNIT,
+        "short": numbers.short / REWARD_UNIT,
+        "fewest_steps": numbers.fewest_steps,
+        "optimal_steps": numbers.optimal_steps,
+        "optimal_episodes": numbers.optimal_episodes,
+        "random_return": float(numbers.random_return),
+        "random_grades": {"easy": float(grades.easy), "medium": float(grades.medium), "hard": float(grades.hard)},
+    }
+
+
+def _check_json(check: Check, proof: PackProof) -> dict[str, Any]:
+    place, shown = check.place, check.counterexample
+    found: dict[str, Any] = {
+        "code": check.code,
+        "ticket": check.ticket,
+        "status": check.status,
+        "severity": severity(proof.demands, check.code),
+    }
+    if check.message:
+        found["message"] = check.message
+    if place is not None:
+        found |= {"file": place.file, "line": place.line, "column": place.column}
+    if shown is not None:
+        rule = shown.rule
+        found["counterexample"] = {
+            "ticket": shown.ticket,
+            "seed": shown.seed,
+            "actions": list(shown.actions),
+            "paid": shown.paid,
+            "rule": rule.outcome if rule is not None else None,
+            "rule_place": str(rule.place) if rule is not None else None,
+        }
+    return found

@@ -1,0 +1,342 @@
+"""Small packs of every kind, and what is true of their cases by brute force: every sequence of actions, one by one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from engine.action import action_space
+from engine.case import Case, make_case
+from engine.contract import load_contract
+from engine.episode import Episode
+from engine.load import check_draft
+from engine.pack import Pack, Ticket
+from graders import grade_easy, grade_hard, grade_medium
+
+CONTRACT = load_contract()
+# No more sequences of full length than this are looked at for one case.
+SEQUENCES = 2_500
+# How often a seed is tried for each kind of case; a ticket has at most two messages and two people.
+SEEDS = 60
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of a case, as `engine.dynamics` says it. None: no such episode."""
+
+    optimum: int
+    worst: int
+    short: int
+    goal: int | None
+    fewest_steps: int | None
+    optimal_steps: int
+    optimal_episodes: int
+    goal_steps: int | None  # the fewest steps of an episode that reaches the goal with the return `goal`
+    expected: Fraction
+    easy: Fraction
+    medium: Fraction
+    hard: Fraction
+
+
+def episodes(start: Episode) -> Iterator[Episode]:
+    """An episode and all that may come of it, by any sequence of valid actions."""
+    yield start
+    if not start.done:
+        for choice in action_space(start.case.pack).choices:
+            yield from episodes(start.step(choice.canonical()))
+
+
+def brute_force(case: Case) -> Truth:
+    """From the definitions. An agent may stop at any time; the uniformly random one stops when the episode is done."""
+    choices = len(action_space(case.pack).choices)
+    found: list[tuple[int, int, bool]] = []  # return, steps, whether it reaches the goal
+    totals = [Fraction(0)] * 4
+    for episode in episodes(Episode.start(case)):
+        total = sum(step.reward for step in episode.steps)
+        found.append((total, len(episode.steps), episode.terminated))
+        if episode.done:
+            record = episode.record()
+            grades = (grade_easy(record), grade_medium(record), grade_hard(record))
+            chance = Fraction(1, choices ** len(episode.steps))
+            for index, value in enumerate((Fraction(total, 10_000), *map(exact, grades))):
+                totals[index] += chance * value
+    optimum = max(total for total, _, _ in found)
+    resolved = [(total, steps) for total, steps, reached in found if reached]
+    goal = max((total for total, _ in resolved), default=None)
+    at_goal = [steps for total, steps in resolved if total == goal]
+    best = at_goal if goal == optimum else [steps for total, steps, _ in found if total == optimum]
+    return Truth(
+        optimum=optimum,
+        worst=min(total for total, _, _ in found),
+        short=max(total for total, _, reached in found if not reached),
+        goal=goal,
+        fewest_steps=min((steps for _, steps in resolved), default=None),
+        optimal_steps=min(best),
+        optimal_episodes=len(best) if goal == optimum else 0,
+        goal_steps=min(at_goal, default=None),
+        expected=totals[0],
+        easy=totals[1],
+        medium=totals[2],
+        hard=totals[3],
+    )
+
+
+@cache
+def exact(grade: float) -> Fraction:
+    """The fraction that a grade is: steps and fields are few, so its denominator is small."""
+    return Fraction(grade).limit_denominator(1_000)
+
+
+def cases(pack: Pack, ticket: Ticket) -> list[Case]:
+    """A case for each automaton of a ticket."""
+    found = [
+        make_case(pack, ticket.id, seed) for seed in range(SEEDS if len(ticket.messages + ticket.people) > 1 else 1)
+    ]
+    return list({case.automaton: case for case in found}.values())
+
+
+def loaded(document: Document) -> Pack | None:
+    """The pack that a document describes; None where the loader refuses it. JSON is YAML as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pack.yaml"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return check_draft(path, CONTRACT)[0]
+
+
+# -- Packs
+
+TASKS = ("easy-info-collection", "medium-complete-info", "hard-efficient-resolution")
+draw_bool = st.booleans()
+
+
+def one_in(number: int) -> st.SearchStrategy[bool]:
+    return st.integers(1, number).map(lambda drawn: drawn == number)
+
+
+def some(names: list[str]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(names), unique=True) if names else st.just([])
+
+
+@st.composite
+def documents(draw: st.DrawFn, steps: int) -> Document:
+    """A pack of one ticket, or of two that differ in names only, with `steps` as its max_steps. The loader refuses few."""
+    categories = [f"c{number}" for number in range(draw(st.integers(0, 3)))]
+    fields = ["a", "b", "c"][: draw(st.integers(1, 3))]
+    own = draw(st.sampled_from(["none", "none", "act", "how", "tell", "file"]))
+    while _ways(fields, categories, own) ** steps > SEQUENCES:
+        if own != "none":
+            own = "none"
+        elif len(fields) >= len(categories):
+            fields.pop()
+        else:
+            categories.pop()
+    facts = {"done": {"values": [False, True]}} if own != "none" or draw(one_in(4)) else {}
+    document: Document = {
+        "pack": "small",
+        "version": "1",
+        "fields": {name: {"sample": [f"{name} right"]} if draw(one_in(3)) else {} for name in fields},
+        "categories": {name: {"requires": draw(some(fields))} for name in categories},
+        "people": {"slow": {"stalls": draw(st.integers(1, 2)), "says": ["Hold on."]}, "quick": {}},
+        "facts": facts,
+        "max_steps": steps,
+        "tasks": {task: draw(_tasks) for task in TASKS if draw(draw_bool)},
+        "rewards": draw(_rewards(steps)),
+        "rules": {},
+    }
+    if own != "none":
+        document["actions"] = {own: _ACTIONS[own]}
+    for action in ("ask_info", "classify", "resolve", *([] if own == "none" else [own])):
+        rules = draw(_rules(action, fields, categories, bool(facts)))
+        if rules or action == own:
+            document["rules"][action] = rules or [{"outcome": "done", "then": {"set": {"done": True}, "say": "x"}}]
+    ticket = draw(_tickets(fields, categories, document["fields"], bool(facts)))
+    document["tickets"] = [ticket, draw(_twins(ticket, fields, categories))] if draw(one_in(3)) else [ticket]
+    return document
+
+
+@st.composite
+def _twins(draw: st.DrawFn, ticket: Document, fields: list[str], categories: list[str]) -> Document:
+    """The same ticket with other fields in the places of its own, and perhaps another category."""
+    twin: Document = _renamed(ticket, dict(zip(fields, draw(st.permutations(fields)), strict=True)))
+    twin["id"] = "twin"
+    if "category" in twin:
+        twin["category"] = draw(st.sampled_from(categories))
+    return twin
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {_renamed(key, names): _renamed(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_renamed(inner, names) for inner in value]
+    if isinstance(value, str) and value.removesuffix(" right") in names:
+        name = value.removesuffix(" right")
+        return names[name] + value[len(name) :]
+    return value
+
+
+# A pack's own actions: without a parameter, with one, one that asks as well, one that classifies as well.
+_ACTIONS: Document = {
+    "act": {"description": "x"},
+    "how": {"parameters": {"how": {"enum": ["mail", "phone"], "required": False}}},
+    "tell": {"asks": "what", "parameters": {"what": {"required": False}}, "speaker": "customer"},
+    "file": {"classifies": "pile", "parameters": {"pile": {"required": True}}},
+}
+
+
+def _ways(fields: list[str], categories: list[str], own: str) -> int:
+    """How many valid actions there are: one for each field, with or without each category, resolve, and the own ones."""
+    extra = {"none": 0, "act": 1, "how": 3, "tell": len(fields) + 1, "file": max(1, len(categories))}[own]
+    return len(fields) + len(categories) + 2 + extra
+
+
+_tasks = st.fixed_dictionaries(
+    {},
+    optional={
+        "classifier": st.sampled_from(["desk", "agent"]),
+        "required": st.sampled_from(["always", "after_classify"]),
+    },
+)
+
+
+@st.composite
+def _rewards(draw: st.DrawFn, steps: int) -> Document:
+    if draw(draw_bool):
+        return {}
+    if draw(one_in(3)):
+        return {"fields": 1.0, "classification": 1.0}  # nothing is left for the goal
+    wastes = [waste for waste in (0, -0.1, -0.25, -0.5) if waste * steps >= -1]
+    values = {
+        "fields": draw(st.sampled_from([0, 0.1, 0.5, 1.0])),
+        "classification": draw(st.sampled_from([0, 0.25, 0.5, 1.0])),
+        "waste": draw(st.sampled_from(wastes)),
+    }
+    return {name: value for name, value in values.items() if draw(draw_bool)}
+
+
+@st.composite
+def _rules(draw: st.DrawFn, action: str, fields: list[str], categories: list[str], facts: bool) -> list[Document]:
+    rules = []
+    for number in range(draw(st.sampled_from([0, 0, 1] if action in TASK_ACTIONS else [1, 2, 3]))):
+        when = draw(_conditions(action, fields, categories, facts))
+        then: Document = {"say": "x"}
+        effects = {"ask_info": ["learn"], "tell": ["learn"], "classify": ["classify"], "file": ["classify"]}.get(
+            action, []
+        )
+        for effect in effects:
+            if not draw(one_in(4)):
+                then[effect] = True
+        for effect, odds in (("waste", 3), ("point_out", 4), ("resolve", 4), ("classify", 6)):
+            if draw(one_in(odds)):
+                then[effect] = True
+        if facts and draw(one_in(3 if action in TASK_ACTIONS else 2)):
+            then["set"] = {"done": draw(st.sampled_from([True, True, False]))}
+        rules.append({"outcome": f"o{number}", "when": when, "then": then})
+    return rules
+
+
+TASK_ACTIONS = ("ask_info", "classify", "resolve")
+
+
+@st.composite
+def _conditions(draw: st.DrawFn, action: str, fields: list[str], categories: list[str], facts: bool) -> Document:
+    kinds: dict[str, st.SearchStrategy[Any]] = {
+        "classified": st.sampled_from(["none", "shown", "right", "wrong", ["right", "shown"]]),
+        "classifier": st.sampled_from(["desk", "agent"]),
+        "missing": st.sampled_from([0, 1, {"minimum": 1}, {"maximum": 1}]),
+        "wrong": st.sampled_from([0, {"minimum": 1}]),
+        "goal": st.sampled_from(["met", "unmet"]),
+    }
+    if action in ("ask_info", "tell"):
+        kinds["need"] = st.sampled_from(["required", "optional", "none", {"not": {"const": "none"}}])
+        kinds["value"] = st.sampled_from(["none", "right", "wrong", "waived", ["none", "wrong"]])
+        kinds["reply"] = st.sampled_from(["value", "wrong", "stall", "refusal", "waive", "none"])
+        name = st.sampled_from(fields)
+        asked = st.one_of(name, name.map(lambda field: {"not": {"const": field}}), name.map(lambda field: [field]))
+        kinds["parameters"] = st.fixed_dictionaries({"field" if action == "ask_info" else "what": asked})
+    if action in ("classify", "file") and categories:
+        kinds["category"] = st.sampled_from(["right", "wrong", "absent"])
+        named = st.sampled_from(categories)
+        chosen = st.one_of(named, named.map(lambda category: {"not": {"enum": [category]}}))
+        kinds["parameters"] = st.fixed_dictionaries({"category" if action == "classify" else "pile": chosen})
+    if action == "how":
+        kinds["parameters"] = st.fixed_dictionaries({"how": st.sampled_from(["mail", "phone"])})
+    if facts:
+        kinds["facts"] = st.fixed_dictionaries({"done": draw_bool})
+    chosen_kinds = draw(st.lists(st.sampled_from(sorted(kinds)), max_size=2, unique=True))
+    if "parameters" in kinds and draw(one_in(3)):
+        chosen_kinds = list(dict.fromkeys([*chosen_kinds, "parameters"]))
+    return {kind: draw(kinds[kind]) for kind in chosen_kinds}
+
+
+@st.composite
+def _turns(draw: st.DrawFn, name: str, others: list[str]) -> Any:
+    kind = draw(st.sampled_from(["text", "value", "wrong", "wrong", "stall", "refusal", "waive"]))
+    if kind == "text":
+        return f"{name} right"
+    turn: Document = {"say": "hm"}
+    if kind in ("value", "wrong"):
+        turn["value"] = f"{name} right" if kind == "value" else draw(st.sampled_from(["wrong 1", "wrong 2"]))
+    turn.update({"wrong": {"wrong": True}, "refusal": {"refuse": True}, "waive": {"waive": True}}.get(kind, {}))
+    given = draw(some(others)) if draw(one_in(2)) else []
+    if given:
+        wrong = draw(some(given)) if draw(draw_bool) else []
+        turn["gives"] = {other: "wrong 3" if other in wrong else f"{other} right" for other in given}
+        turn["gives_wrong"] = wrong
+    return turn
+
+
+@st.composite
+def _scripts(draw: st.DrawFn, name: str, fields: list[str], needed: bool) -> list[Any]:
+    others = [other for other in fields if other != name]
+    script = draw(st.lists(_turns(name, others), min_size=1, max_size=3))
+    last = script[-1]
+    if needed and isinstance(last, dict) and "waive" not in last and not draw(one_in(6)):
+        script = [*script[:2], f"{name} right"]
+    return script
+
+
+@st.composite
+def _tickets(draw: st.DrawFn, fields: list[str], categories: list[str], declared: Document, facts: bool) -> Document:
+    ticket: Document = {"id": "t", "task": draw(st.sampled_from(TASKS))}
+    required = None
+    if categories and not draw(one_in(6)):
+        ticket["category"] = draw(st.sampled_from(categories))
+    if "category" not in ticket or draw(draw_bool):
+        ticket["required"] = required = draw(some(fields))
+    needed = fields if required is None else required
+    ticket["optional"] = draw(some([name for name in fields if name not in needed]))
+    same_for_all = draw(one_in(3))
+    answers = {}
+    for name in fields:
+        if "sample" not in declared[name] or draw(draw_bool):
+            first = next(iter(answers), name)
+            if same_for_all and first != name and "gives" not in json.dumps(answers[first]):
+                answers[name] = json.loads(json.dumps(answers[first]).replace(f"{first} right", f"{name} right"))
+            elif name in needed or draw(draw_bool):
+                answers[name] = draw(_scripts(name, fields, name in needed))
+    ticket["answers"] = answers
+    known = [name for name in fields if draw(one_in(6))]
+    ticket["known"] = {name: f"{name} right" for name in known}
+    told = {name for name in fields if name in known or f"{name} right" in json.dumps(answers.get(name, ""))}
+    told |= {name for name in needed if "sample" in declared[name] and name not in answers}
+    ticket["messages"] = ["Hello."]
+    if draw(one_in(3)):
+        stated = draw(some(sorted(told)))
+        ticket["messages"].append({"text": "Hello again.", "known": stated})
+    if draw(one_in(4)):
+        ticket["person"] = draw(st.sampled_from(["slow", ["slow", "quick"]]))
+    if facts:
+        ticket["facts"] = {"done": True} if draw(one_in(4)) else {}
+        ticket["goal"] = {"done": True} if draw(draw_bool) else {}
+    return ticket

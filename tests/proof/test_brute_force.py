@@ -1,0 +1,192 @@
+"""What `engine.dynamics` and `engine.solve` say of small packs is what brute force over all sequences of actions says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import asdict
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from engine.action import action_space
+from engine.automaton import Automaton
+from engine.dynamics.graph import Graph, explore
+from engine.dynamics.optimal import lines
+from engine.pack import Pack
+from engine.proof.tickets import study
+from engine.rules import parameter_tests
+from engine.solve import Budget, fewest_steps, solve, variants
+from engine.symmetry import Symmetry
+from tests.proof.brute import Truth, brute_force, cases, documents, loaded
+
+GENEROUS = 100_000
+RESOLVES = ("P01",)
+
+
+def graph_of(machine: Automaton) -> Graph:
+    return explore(machine, Budget(GENEROUS))
+
+
+def worked_out(graph: Graph) -> Truth:
+    """What the tables say of an automaton."""
+    known = study(graph)
+    goal = known.values.goal[-1][0]
+    to_goal = None
+    if goal is not None:
+        to_goal = lines(graph, known.values.goal, lambda remaining, state: graph.states[state].resolved).steps
+    numbers, grades = known.numbers, known.numbers.random_grades
+    return Truth(
+        optimum=numbers.optimum,
+        worst=numbers.worst,
+        short=numbers.short,
+        goal=goal,
+        fewest_steps=numbers.fewest_steps,
+        optimal_steps=numbers.optimal_steps,
+        optimal_episodes=numbers.optimal_episodes,
+        goal_steps=to_goal,
+        expected=numbers.random_return,
+        easy=grades.easy,
+        medium=grades.medium,
+        hard=grades.hard,
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_everything_is_what_brute_force_says(steps: int, data: st.DataObject) -> None:
+    pack = loaded(data.draw(documents(steps)))
+    if pack is None:
+        event("refused")
+        return
+    shapes: dict[Hashable, Truth] = {}
+    for ticket in pack.tickets.values():
+        found = cases(pack, ticket)
+        assert {case.automaton for case in found} == set(variants(pack, ticket))
+        for case in found:
+            machine, truth = case.automaton, brute_force(case)
+            assert asdict(worked_out(graph_of(machine))) == asdict(truth)
+            solution = solve(machine)
+            searched = (solution.best, solution.optimal_steps) if solution is not None else (None, None)
+            assert searched == (truth.goal, truth.goal_steps)
+            assert fewest_steps(machine) == truth.fewest_steps
+            # Automata of one shape are studied once: what is true of one must be true of all.
+            assert shapes.setdefault(Symmetry(machine).shape(), truth) == truth
+
+
+# What the packs above must have among them, each more than once in a thousand.
+INTERESTING = """
+1 field | 2 fields | 3 fields | 0 categories | 1 category | 2 categories | 3 categories
+reply value | reply wrong | reply stall | reply refusal | reply waive | another field given | another field given wrong
+an optional field | a known field | a message that states a field | stalls
+desk always | desk after_classify | agent always | agent after_classify
+no action of its own | act | how | tell | file
+a rule that wastes | a rule that doesn't | a rule that names a field | a rule that names a category | a goal
+fields merged | fields that only a rule tells apart | twins of one shape | twins that only a rule tells apart
+unsolvable | best at the maximum | best below the maximum | better not resolved | many best episodes
+a wrong value pointed out | asked before classifying | a right value lost | resolved by a rule of its own
+"""
+
+
+def test_packs_of_every_kind_are_among_them() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=1_000, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.integers(1, 4).flatmap(documents))
+    def look(document: dict[str, object]) -> None:
+        pack = loaded(document)
+        seen.update(["refused"] if pack is None else set(kinds_of(pack)))
+
+    look()
+    rare = {kind: seen[kind] for kind in INTERESTING.replace("\n", " | ").strip(" |").split(" | ") if seen[kind] < 2}
+    assert not rare
+    assert seen["refused"] < 200
+
+
+def kinds_of(pack: Pack) -> Iterator[str]:
+    """What is interesting about a pack."""
+    yield _counted(len(pack.fields), "field", "fields")
+    yield _counted(len(pack.categories), "category", "categories")
+    yield from [name for name in pack.actions if name not in ("ask_info", "classify", "resolve")] or [
+        "no action of its own"
+    ]
+    own = [rule for action in pack.actions.values() for rule in action.rules if rule.place.file.endswith("pack.yaml")]
+    for rule in own:
+        yield "a rule that wastes" if rule.then.waste else "a rule that doesn't"
+    for name, action in pack.actions.items():
+        for rule in action.rules:
+            named = {parameter for parameter, _ in parameter_tests(rule)}
+            yield from ["a rule that names a field"] * (action.asks in named)
+            yield from ["a rule that names a category"] * (action.classifies in named)
+    machines = [machine for ticket in pack.tickets.values() for machine in variants(pack, ticket)]
+    for machine in machines:
+        yield from _kinds_of_ticket(machine)
+        yield from _kinds_of_graph(graph_of(machine), {id(rule) for rule in own})
+    if len(pack.tickets) == 2:
+        first, second = (next(m for m in machines if m.ticket.id == name) for name in pack.tickets)
+        shapes = Symmetry(first).shape(), Symmetry(second).shape()
+        plain = [_without_tests(Symmetry(machine)) for machine in (first, second)]
+        if shapes[0] == shapes[1]:
+            yield "twins of one shape"
+        elif plain[0] == plain[1] and first.ticket.category is not None and second.ticket.category is not None:
+            yield "twins that only a rule tells apart"
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
+
+
+def _kinds_of_ticket(machine: Automaton) -> Iterator[str]:
+    ticket, task = machine.ticket, machine.task
+    for script in machine.scripts:
+        for turn in script.turns:
+            yield f"reply {turn.kind}"
+            own = turn.kind in ("value", "wrong")
+            for given_too in turn.gives[1:] if own else turn.gives:
+                yield "another field given wrong" if given_too.wrong else "another field given"
+    yield from ["an optional field"] * bool(ticket.optional)
+    yield from ["a known field"] * bool(ticket.known)
+    yield from ["a message that states a field"] * any(message.known for message in ticket.messages)
+    yield from ["stalls"] * (machine.stalls > 0)
+    yield from ["a goal"] * bool(ticket.goal)
+    yield f"{task.classifier} {task.required}"
+
+
+def _kinds_of_graph(graph: Graph, own: set[int]) -> Iterator[str]:
+    machine, truth = graph.machine, worked_out(graph)
+    yield from ["fields merged"] * (len(graph.states) < _unmerged(machine))
+    kinds = [graph.symmetry.kind(index) for index in range(len(machine.fields))]
+    yield from ["fields that only a rule tells apart"] * (len(set(kinds)) > len(set(_without_tests(graph.symmetry))))
+    if truth.goal is None:
+        yield "unsolvable"
+    elif truth.goal < truth.optimum:
+        yield "better not resolved"
+    else:
+        best = truth.optimum == machine.pack.rewards.maximum
+        yield "best at the maximum" if best else "best below the maximum"
+        yield from ["many best episodes"] * (truth.optimal_episodes > 1)
+    for state, edges in zip(graph.states, graph.edges, strict=True):
+        yield from ["a wrong value pointed out"] * any(slot.pointed for slot in state.slots)
+        yield from ["asked before classifying"] * state.asked
+        for edge in edges:
+            yield from ["a right value lost"] * (edge.reward < 0 and not edge.wasted)
+            if graph.states[edge.target].resolved and id(edge.rule) in own:
+                yield "resolved by a rule of its own"
+
+
+def _without_tests(symmetry: Symmetry) -> list[str]:
+    """The kinds of all slots without what rules ask of names."""
+    kinds = [symmetry.kind(index) for index in sorted(symmetry.leader)]
+    return sorted(repr((*kind[:3], *kind[4:])) for kind in kinds if isinstance(kind, tuple))
+
+
+def _unmerged(machine: Automaton) -> int:
+    """How many states are reached within max_steps, each by itself."""
+    reached = layer = {machine.initial}
+    for _ in range(machine.pack.max_steps):
+        open_states = [state for state in layer if not state.resolved]
+        layer = {machine.apply(state, choice).state for state in open_states for choice in action_space(machine.pack).choices}
+        reached = reached | layer
+    return len(reached)
