@@ -170,6 +170,11 @@ class Automaton:
         classified = "none" if self.ticket.category is not None else "shown"
         return State(tuple(slots), classified, None, False, False, facts, False)
 
+    @property
+    def reads(self) -> bool:
+        """Whether an agent has to read in order to classify."""
+        return self.task.classifier == "agent" and self.ticket.category is not None
+
     def transition(self, state: State, choice: Choice | Mistake) -> Transition:
         """What a valid action, or a mistake, does in a state. Memoised for valid actions."""
         if isinstance(choice, Mistake):

@@ -18,6 +18,9 @@ from engine.load import check_pack, load_pack, pack_path, with_lines
 from engine.new import EXAMPLE
 from engine.pack import Pack
 from engine.pack_tests import run_tests
+from engine.proof.commands import prove
+from engine.proof.diff_command import diff
+from engine.proof.mutate_command import mutate
 from server.commands import episodes, reload_, replay
 from server.token_command import token
 
@@ -41,13 +44,20 @@ def main() -> None:
     "--store", metavar="URL", help="memory:, sqlite:PATH or redis://HOST:6379/0. Default: STORE, else a file."
 )
 @click.option("--watch", is_flag=True, help="Load the packs anew whenever one of their files is written.")
+@click.option("--allow-unproved", is_flag=True, help="Serve drafts too: packs that can't be proved sound.")
 def serve(
-    packs: tuple[Path, ...], host: str, port: int | None, workers: int | None, store: str | None, watch: bool
+    packs: tuple[Path, ...],
+    host: str,
+    port: int | None,
+    workers: int | None,
+    store: str | None,
+    watch: bool,
+    allow_unproved: bool,
 ) -> None:
     """Serve PACKS (default: the shipped ones) over HTTP."""
     from server.app import serve as run  # the server is loaded only where it is asked for
 
-    run(host=host, port=port, workers=workers, packs=packs, store=store, watch=watch)
+    run(host=host, port=port, workers=workers, packs=packs, store=store, watch=watch, allow_unproved=allow_unproved)
 
 
 @main.command()
@@ -146,7 +156,7 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
     raise click.UsageError(f"There is no {kind} '{name}'. {hint}")
 
 
-for command in (episodes, reload_, replay, token):
+for command in (diff, episodes, mutate, prove, reload_, replay, token):
     main.add_command(command)
 
 

@@ -26,7 +26,7 @@ def opening_findings(pack: Pack, space: Mapping[str, Any]) -> Iterator[Finding]:
     Where the schema looks at types alone, tickets of which the same shows at the start are validated once.
     """
     validator = Draft202012Validator(dict(space))
-    alike = _is_structural({**space, "properties": {**space.get("properties", {}), "status": True}})
+    alike = is_structural({**space, "properties": {**space.get("properties", {}), "status": True}})
     problems: dict[Hashable, str | None] = {}
     promised = frozenset(space.get("properties", {}))
     for ticket in pack.tickets.values():
@@ -63,7 +63,7 @@ def _cases(pack: Pack, ticket: Ticket, words_do_not_matter: bool) -> Iterator[Ca
             return
 
 
-def _is_structural(schema: Any) -> bool:
+def is_structural(schema: Any) -> bool:
     """Whether only the types of values matter to a schema."""
     if isinstance(schema, bool):
         return True
@@ -72,4 +72,4 @@ def _is_structural(schema: Any) -> bool:
         schema.get("items", True),
         schema.get("additionalProperties", True),
     ]
-    return schema.keys() <= _STRUCTURAL and all(_is_structural(each) for each in inner)
+    return schema.keys() <= _STRUCTURAL and all(is_structural(each) for each in inner)

@@ -23,6 +23,7 @@ _TYPES = {
     "boolean": "true or false",
     "integer": "a whole number",
     "number": "a number",
+    "null": "null",
 }
 
 Path_ = tuple[str | int, ...]
@@ -101,6 +102,11 @@ _Validator = _extend(
 def validator_of(schema: Mapping[str, Any]) -> Validator:
     validator: Validator = _Validator(schema)
     return validator
+
+
+def own_schema(name: str) -> dict[str, Any]:
+    """A JSON Schema that comes with the engine, by its path in there."""
+    return read_schema(Path(__file__).parent / name)
 
 
 def read_schema(path: Path) -> dict[str, Any]:

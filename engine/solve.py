@@ -214,14 +214,25 @@ def _search(machine: Automaton, horizon: int, budget: Budget, goal_only: bool = 
     return None
 
 
-@once
 def solve(machine: Automaton) -> Solution | None:
     """A best episode that resolves the ticket: V* and the optimal steps, if the ticket is sound; None if none resolves.
 
     Raises:
         OverBudget: after BUDGET transitions.
     """
-    return _search(machine, machine.pack.max_steps, Budget(BUDGET))
+    found = _solved(machine)
+    if isinstance(found, OverBudget):
+        raise OverBudget
+    return found
+
+
+@once
+def _solved(machine: Automaton) -> Solution | OverBudget | None:
+    """What `solve` finds or raises: what took long in vain isn't tried again."""
+    try:
+        return _search(machine, machine.pack.max_steps, Budget(BUDGET))
+    except OverBudget as error:
+        return error.with_traceback(None)  # which would hold on to all that was searched
 
 
 @once

@@ -6,8 +6,9 @@ States that differ only by interchangeable fields have the same future but for n
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.action import Choice, action_space
 from engine.automaton import Automaton, Slot, State
@@ -32,6 +33,7 @@ class Symmetry:
         groups: dict[Hashable, list[int]] = {}
         for index in range(len(machine.scripts)):
             groups.setdefault(self.kind(index), []).append(index)
+        self._groups = groups
         self._shared = [group for group in groups.values() if len(group) > 1]
         self.leader = {index: group[0] for group in groups.values() for index in group}
 
@@ -54,6 +56,25 @@ class Symmetry:
         facts = tuple((type(value), value) for value in machine.initial.facts)
         told = ticket.category is not None, *(test(ticket.category) for test in self._tests.categories)
         return told, machine.task, machine.initial.classified, tuple(slots), facts, goal
+
+    def counterpart(self, other: Symmetry) -> Callable[[Choice], Choice]:
+        """For an automaton of the same shape: the action that does in it what an action does in this one."""
+        machine, theirs = self._machine, other._machine
+        names = {
+            machine.fields[mine]: theirs.fields[its]
+            for kind, group in self._groups.items()
+            for mine, its in zip(group, other._groups[kind], strict=True)
+        }
+        right, its_right = machine.ticket.category, theirs.ticket.category
+        categories = {right: its_right, its_right: right}
+
+        def renamed(choice: Choice) -> Choice:
+            action = machine.pack.actions[choice.type]
+            values: dict[str | None, Mapping[Any, Any]] = {action.asks: names, action.classifies: categories}
+            pairs = ((name, values.get(name, {}).get(value, value)) for name, value in choice.parameters)
+            return choice._replace(parameters=tuple(pairs))
+
+        return renamed
 
     def canonical(self, state: State) -> State:
         """The representative of all states that differ only by interchangeable fields or by what is shown."""

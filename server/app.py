@@ -91,7 +91,7 @@ def create_app(
     if configured is None:
         configured = settings_or_exit() if packs is None else Settings()
     if packs is None:
-        packs = _loaded(configured.packs)
+        packs = _loaded(configured)
     if store is None:
         store = _opened(configured.store)
     service = Service(packs, store, load_contract(), most=configured.max_episodes)
@@ -126,11 +126,13 @@ def serve(
     packs: Sequence[Path | str] | None = None,
     store: str | None = None,
     watch: bool = False,
+    allow_unproved: bool = False,
 ) -> None:
     """Serve until a signal comes. What isn't given is as the environment says. Exits with 1 if it can't."""
     from gunicorn.app.base import Application  # type: ignore[import-untyped]
 
-    given = {"WORKERS": workers, "STORE": store, "WATCH": 1 if watch else None}
+    flags = {"WATCH": watch, "ALLOW_UNPROVED": allow_unproved}
+    given = {"WORKERS": workers, "STORE": store, **{name: 1 for name, on in flags.items() if on}}
     os.environ.update({name: str(value) for name, value in given.items() if value is not None})
     configured = settings_or_exit()
     configured = replace(configured, packs=tuple(packs or configured.packs))
@@ -152,10 +154,10 @@ def main() -> None:
     serve()
 
 
-def _loaded(paths: Sequence[Path | str]) -> list[Pack]:
+def _loaded(configured: Settings) -> list[Pack]:
     """The packs, or the end of the process with everything that is wrong with them."""
     try:
-        return load_packs(paths)
+        return load_packs(configured.packs, configured.allow_unproved, configured.proofs)
     except Unfit as error:
         sys.exit(str(error))
 

@@ -12,6 +12,7 @@ from engine.pack import Pack, Ticket
 from server import openapi
 from server.body import MAX_ID
 from server.problems import Problem, quoted
+from server.proved import verdict
 
 
 class Catalogue:
@@ -73,7 +74,8 @@ class Catalogue:
 
     def packs(self) -> dict[str, Any]:
         """What GET /packs shows."""
-        return {"default": self.default.name, "packs": [self._summary(pack) for pack in self.by_name.values()]}
+        packs = [self._summary(pack) | {"proved": verdict(pack)} for pack in self.by_name.values()]
+        return {"default": self.default.name, "packs": packs}
 
     def tasks(self, name: str | None) -> dict[str, Any]:
         """What GET /tasks shows of a pack. Raises Problem 404."""

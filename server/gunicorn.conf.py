@@ -117,7 +117,8 @@ def when_ready(server):  # type: ignore[no-untyped-def]
     server.shared = Shared(server.cfg.worker_tmp_dir)
     application = server.app.wsgi()
     if hasattr(application, "service"):
-        reloader = Reloader(application.service, application.packs, server.shared.folder)
+        folder, proving = server.shared.folder, (configured.allow_unproved, configured.proofs)
+        reloader = Reloader(application.service, application.packs, folder, *proving)
         server.known_at = server.address[0][1] if isinstance(server.address[0], tuple) else ports[0]
         announce(server.known_at, server.shared.folder)
         signal.signal(signal.SIGHUP, lambda *_: _reload(server, reloader))

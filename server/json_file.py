@@ -19,5 +19,5 @@ def read(path: Path) -> Any:
     """What was written; None where nothing was, or somebody else wrote something that isn't JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.proof.certificate import VERDICTS
 from server.openapi_examples import Examples
-from server.schemas import COUNT, TEXT, Schema, answered, array_of, header, object_of, operation, parameter, ref
+from server.schemas import COUNT, FLAG, TEXT, Schema, answered, array_of, header, object_of, operation, parameter, ref
 
 TAG: Schema = {"name": "Catalogue", "description": "What is served. Nothing here tells a ticket's answers."}
 PROBES: Schema = {
@@ -24,6 +25,18 @@ _SUMMARY: Schema = {
     "max_steps": COUNT,
     "tickets": COUNT | {"description": "How many"},
 }
+_PROVED: Schema = object_of(
+    {
+        "sound": FLAG | {"description": "Every check that is an error holds"},
+        "checks": {
+            "type": "object",
+            "additionalProperties": {"enum": [*VERDICTS]},
+            "description": "What came of each check, by its code: P01 to P11",
+        },
+        "warnings": COUNT | {"description": "How many findings are warnings"},
+    },
+    description="What came of the pack's proof; null where it wasn't proved",
+) | {"type": ["object", "null"]}
 _INSTRUCTIONS: Schema = TEXT | {"description": "Tells an agent how to work"}
 _TASK = object_of(
     {
@@ -39,7 +52,7 @@ _METRICS = ("text/plain", "application/openmetrics-text")
 
 SCHEMAS: Mapping[str, Schema] = {
     "Schemas": object_of(dict.fromkeys(("action", "observation", "state", "reset_observation", "reset"), _SCHEMA)),
-    "Packs": object_of({"default": TEXT, "packs": array_of(object_of(_SUMMARY))}),
+    "Packs": object_of({"default": TEXT, "packs": array_of(object_of(_SUMMARY | {"proved": _PROVED}))}),
     "Tasks": object_of({**PACK, "instructions": _INSTRUCTIONS, "tasks": array_of(_TASK)}),
     "Metadata": object_of(
         {

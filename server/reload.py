@@ -1,7 +1,7 @@
 """New packs without a restart: the first process loads them, its workers take them over.
 
-The first process proves the new packs and hands their sources on in a file; a worker makes the packs of it again, which
-is quick, and serves them to new episodes. Packs that are unfit change nothing.
+The first process proves the new packs and hands their sources on in a file, with what came of the proofs. A worker
+makes the packs of them again, which is quick, and serves them to new episodes. Packs that are unfit change nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from engine.diagnostics import PackError
@@ -19,6 +20,7 @@ from engine.load import rebuild
 from engine.pack import Pack
 from server import json_file
 from server.loading import Unfit, load_packs, stamp
+from server.proved import note, verdict
 from server.service import Service
 from server.settings import state_folder
 from server.store import Unavailable
@@ -33,13 +35,25 @@ class NotRunning(RuntimeError):
 
 
 class Reloader:
-    """In the first process: loads the packs at `paths` anew, for it and its workers; `folder` is theirs to share."""
+    """In the first process: loads the packs at `paths` anew, for it and its workers; `folder` is theirs to share.
 
-    def __init__(self, service: Service, paths: Sequence[Path | str], folder: Path) -> None:
+    `allow_unproved` and `proofs` are as `load_packs` takes them.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        paths: Sequence[Path | str],
+        folder: Path,
+        allow_unproved: bool = False,
+        proofs: Path | None = None,
+    ) -> None:
         self._service = service
         self._paths = paths
         self._folder = folder
+        self._load = partial(load_packs, paths, allow_unproved, proofs)
         self._stamp = stamp(paths)
+        self._busy = self._asked = False
 
     def changed(self) -> bool:
         """Whether a file of the packs was written since the last look."""
@@ -47,15 +61,31 @@ class Reloader:
         return before != self._stamp
 
     def reload(self) -> bool:
-        """Whether the workers have something to take over. Unfit packs are said on stderr, and the old ones stay."""
-        wrong: str | None = None
+        """Whether the workers have something to take over. Unfit packs are said on stderr, and the old ones stay.
+
+        A proof takes its time: a signal that comes meanwhile gets here too, and has it all done once more.
+        """
+        self._asked = True
+        if self._busy:
+            return False
+        self._busy, news = True, False
         try:
-            packs = load_packs(self._paths)
+            while self._asked:
+                self._asked = False
+                news = self._load_once() or news
+        finally:
+            self._busy = False
+        return news
+
+    def _load_once(self) -> bool:
+        began, wrong = time.time(), None
+        try:
+            packs = self._load()
             _adopt(self._service, packs)
-            json_file.write(self._folder / _PACKS, [pack.source for pack in packs])
+            json_file.write(self._folder / _PACKS, [[pack.source, verdict(pack)] for pack in packs])
         except (Unfit, Unavailable) as error:
             wrong = str(error)
-        json_file.write(self._folder / _RESULT, {"at": time.time(), "wrong": wrong})
+        json_file.write(self._folder / _RESULT, {"at": began, "wrong": wrong})
         if wrong is not None:
             logger.error("the packs were not loaded anew, and the old ones stay:\n%s", wrong)
             return False
@@ -65,10 +95,13 @@ class Reloader:
 
 def take_over(service: Service, folder: Path) -> None:
     """In a worker: serve the packs that the first process loaded last."""
-    sources = json_file.read(folder / _PACKS)
+    loaded = json_file.read(folder / _PACKS)
     try:
-        if sources is not None:
-            _adopt(service, [_known(service, source) for source in sources])
+        if loaded is not None:
+            packs = [_known(service, source) for source, _ in loaded]
+            for pack, (_, found) in zip(packs, loaded, strict=True):
+                note(pack, found)
+            _adopt(service, packs)
     except (PackError, Unavailable):
         logger.exception("the new packs could not be taken over, and the old ones stay")
 
@@ -86,7 +119,7 @@ def withdraw(port: int) -> None:
             _note(port).unlink()
 
 
-def tell(port: int, seconds: float = 60.0) -> str | None:
+def tell(port: int, seconds: float = 600.0) -> str | None:
     """Have the server at a port of this machine reload its packs. What is wrong with them, None if nothing is.
 
     Raises NotRunning.

@@ -29,6 +29,7 @@ class Settings:
 
     An open episode that nobody steps for `idle` expires; one that is over is forgotten after `keep`. `tokens` is a file
     of bearer tokens' digests; without it everybody may play. `origins` are the pages that browsers may call from.
+    `proofs` is a folder that keeps what came of proofs; without it each start proves all packs.
     """
 
     packs: tuple[Path | str, ...] = ()
@@ -44,6 +45,8 @@ class Settings:
     burst: int = 4_096
     origins: tuple[str, ...] = ()
     watch: bool = False
+    allow_unproved: bool = False
+    proofs: Path | None = None
     log: str | None = None
     log_level: str = "info"
 
@@ -73,6 +76,8 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         burst=read.number("BURST", _DEFAULT.burst, least=1),
         origins=read.origins("CORS"),
         watch=read.number("WATCH", 0, most=1) == 1,
+        allow_unproved=read.number("ALLOW_UNPROVED", 0, most=1) == 1,
+        proofs=proofs_folder(environment),
         log=read.one_of("LOG", FORMS, None),
         log_level=read.one_of("LOG_LEVEL", LEVELS, _DEFAULT.log_level) or _DEFAULT.log_level,
     )
@@ -105,6 +110,14 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     with suppress(OSError):  # whoever wants to write there says what is wrong
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def proofs_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Where what can be worked out again is kept; None for somebody without a home."""
+    cache = environment.get("XDG_CACHE_HOME", "").strip()
+    with suppress(RuntimeError):
+        return (Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache") / "deskproof" / "proofs"
+    return None
 
 
 class _Reader:

@@ -10,7 +10,7 @@ from engine.action import action_space
 from engine.automaton import Automaton, State
 from engine.load import check_pack, load_pack
 from engine.pack import Pack
-from engine.solve import Solution, fewest_steps, solve, variants
+from engine.solve import OverBudget, Solution, fewest_steps, solve, variants
 
 
 def brute_force(machine: Automaton) -> tuple[int, int, int | None]:
@@ -153,3 +153,15 @@ def test_many_alike_fields_are_merged(tmp_path: Path) -> None:
     assert codes(write(tmp_path, text)) == []
     assert codes(write(tmp_path, text + "max_steps: 9\n")) == ["PACK061"]
     assert codes(write(tmp_path, text + "max_steps: 8\n")) == ["PACK060"]
+
+
+def test_what_took_long_in_vain_is_not_tried_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each finished episode of a draft that is too large would take as long again."""
+    pack = load_pack(root / "tests" / "packs" / "desk.yaml")
+    machine = variants(pack, next(iter(pack.tickets.values())))[0]
+    monkeypatch.setattr("engine.solve.BUDGET", 1)
+    with pytest.raises(OverBudget):
+        solve(machine)
+    monkeypatch.setattr("engine.solve.BUDGET", 200_000)
+    with pytest.raises(OverBudget):
+        solve(machine)

@@ -93,7 +93,7 @@ def test_the_first_differing_byte(raw: bytes, desk: Pack) -> None:
     [
         (b"{", "not JSON"),
         (b"[]", "no transcript"),
-        (b'{"transcript": 2}', "no transcript"),
+        (b'{"transcript": 3}', "no transcript"),
         (b'{"transcript": 1, "pack_digest": "d", "ticket_id": "t", "seed": "1", "actions": []}', "seed"),
         (b'{"transcript": 1, "pack_digest": "d", "ticket_id": "t", "seed": true, "actions": []}', "seed"),
         (b'{"transcript": 1, "pack_digest": "d", "ticket_id": "t", "seed": 1, "actions": [1]}', "actions"),

@@ -25,7 +25,11 @@ class Grades:
 
 
 def expected_grades(graph: Graph, optimal_steps: int | None) -> Grades:
-    """What the uniformly random policy may expect of one automaton; `optimal_steps` None: efficiency counts as 1."""
+    """What the uniformly random policy may expect of one automaton.
+
+    `optimal_steps` are those of a best episode that reaches the goal, as an episode's record has them; None: efficiency
+    counts as 1.
+    """
     return Grades(_easy(graph), _medium(graph), _hard(graph, optimal_steps))
 
 
@@ -81,7 +85,7 @@ def _medium(graph: Graph) -> Fraction:
 def _hard(graph: Graph, optimal_steps: int | None) -> Fraction:
     horizon, machine = graph.horizon, graph.machine
     unit = 2 * lcm(*range(1, horizon + 1))
-    agent = machine.task.classifier == "agent" and machine.ticket.category is not None
+    agent = machine.reads
     # By state, what is to be had where the first classification was right, and where there was none yet.
     right = [0] * len(graph.states)
     none = right

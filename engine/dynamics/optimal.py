@@ -26,12 +26,21 @@ class Optimal:
 
 def optimal(values: Values) -> Optimal:
     """The best lines from the initial state."""
-    graph = values.graph
     if values.goal[-1][0] == values.optimum:
-        return lines(graph, values.goal, lambda remaining, state: graph.states[state].resolved)
+        found = to_goal(values)
+        assert found is not None  # it reaches the goal
+        return found
     # No best episode reaches the goal: one is over as soon as there is nothing left to earn.
-    found = lines(graph, values.best, lambda remaining, state: values.best[remaining][state] == 0)
+    found = lines(values.graph, values.best, lambda remaining, state: values.best[remaining][state] == 0)
     return Optimal(found.steps, 0, found.line)
+
+
+def to_goal(values: Values) -> Optimal | None:
+    """The best lines of those that reach the goal, which may be worth less than V*; None where none reaches it."""
+    graph = values.graph
+    if values.goal[-1][0] is None:
+        return None
+    return lines(graph, values.goal, lambda remaining, state: graph.states[state].resolved)
 
 
 def lines(

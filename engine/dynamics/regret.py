@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from engine.action import Choice
 from engine.automaton import Automaton, State
 from engine.dynamics.graph import Graph, explore
-from engine.dynamics.values import values
+from engine.dynamics.values import soonest, values
 from engine.pack import REWARD_UNIT, once
 from engine.solve import BUDGET, Budget, OverBudget
 
@@ -16,8 +16,9 @@ from engine.solve import BUDGET, Budget, OverBudget
 class Regret(NamedTuple):
     """V* before a step, less its reward and V* after it, each with the steps that then remain.
 
-    `best` is an action that would have cost nothing, the first of these in the order of the action space; None where
-    the one that was taken cost nothing, and where none is as good as to stop.
+    `best` is an action that would have cost nothing: of several one from which V* is earned soonest, and of these the
+    first in the order of the action space. None where the one that was taken cost nothing, and where none is as good
+    as to stop.
     """
 
     cost: int
@@ -64,7 +65,8 @@ class _Worth:
     def __init__(self, graph: Graph) -> None:
         self._machine = graph.machine
         self._canonical, self._numbers = graph.symmetry.canonical, graph.numbers
-        self._values = values(graph).best
+        worth = values(graph)
+        self._values, self._soonest = worth.best, soonest(worth)
         self._known: dict[State, int] = {}
         self._best: dict[tuple[State, int], Choice | None] = {}
 
@@ -76,18 +78,19 @@ class _Worth:
         return self._values[remaining][number]
 
     def best(self, state: State, remaining: int) -> Choice | None:
-        """The first action, in the order of the action space, with which V* can be had; None where only to stop is."""
+        """The action with which V* is had soonest; None where it is had only by stopping."""
         if (state, remaining) not in self._best:
             self._best[state, remaining] = self._first(state, remaining)
         return self._best[state, remaining]
 
     def _first(self, state: State, remaining: int) -> Choice | None:
-        most = self.of(state, remaining)
+        most, later = self.of(state, remaining), self._soonest[remaining - 1]
+        good = {}
         for choice in self._machine.actions.choices:
             move = self._machine.apply(state, choice)
             if move.reward + self.of(move.state, remaining - 1) == most:
-                return choice
-        return None
+                good[choice] = later[self._known[move.state]]
+        return min(good, key=good.__getitem__, default=None)
 
 
 @once

@@ -80,6 +80,24 @@ def values(graph: Graph) -> Values:
     return Values(graph, tuple(best), tuple(worst), tuple(short), tuple(goal), tuple(random))
 
 
+def soonest(known: Values) -> Table:
+    """The fewest steps in which `best` can be earned, by the steps that remain, then by the number of the state."""
+    graph, best = known.graph, known.best
+    table = [tuple(0 for _ in graph.states)]
+    for remaining in range(1, graph.horizon + 1):
+        earlier, worth, before = table[-1], best[remaining], best[remaining - 1]
+        table.append(
+            tuple(
+                0
+                if worth[state] == 0
+                else 1
+                + min(earlier[edge.target] for edge in edges if edge.reward + before[edge.target] == worth[state])
+                for state, edges in enumerate(graph.edges)
+            )
+        )
+    return tuple(table)
+
+
 def _merged(edges: tuple[Edge, ...]) -> list[tuple[int, int, int]]:
     """(target, reward, how many actions): what is all the same to returns."""
     counts: dict[tuple[int, int], int] = {}

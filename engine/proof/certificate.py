@@ -10,22 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from engine.diagnostics import PackError, Report
 from engine.nodes import File, Map, placeless
-from engine.pack import REWARD_UNIT, Pack
+from engine.pack import REWARD_UNIT, Pack, Ticket
+from engine.proof.prove import share
 from engine.proof.result import KINDS, Check, Counterexample, Numbers, PackProof, TicketProof, Variant, margin, severity
-from engine.schema import check, read_schema, validator_of
+from engine.schema import check, own_schema, validator_of
 from engine.source import Budget, decode, parse
 
 FORMAT = 1
 # Beyond this a number isn't exact where all numbers are floats, as in JavaScript (RFC 8259, 6).
 EXACT = 2**53
 
-# The worst first: what is said of several checks of one code.
+# What may come of a check, the worst first; and of one that nobody asks for.
 _STATUSES = ("fails", "not proved", "holds", "no matter")
+VERDICTS = (*_STATUSES, "ignored")
 
 
 def certificate(proved: Iterable[tuple[Pack, PackProof]], deskproof: str) -> dict[str, Any]:
@@ -55,20 +56,25 @@ def read(name: str, content: bytes) -> dict[str, Any]:
     start = File(name, "").spot(0)
     report = Report()
     try:
-        document = json.loads(content)
+        document: Any = json.loads(content, parse_constant=_no_number)
     except RecursionError:
         report.add("PACK004", start, "this is no certificate: it nests too deep")
     except json.JSONDecodeError as error:
         text = File(name, error.doc)
         report.add("PACK004", text.spot(error.pos), f"this is not JSON: {error.msg}")
-    except ValueError:  # not UTF-8, or a number of thousands of digits
-        report.add("PACK004", start, "this is not JSON in UTF-8")
+    except ValueError:  # not UTF-8, NaN, or a number of thousands of digits
+        report.add("PACK004", start, "this is not JSON in UTF-8, or holds a number that JSON doesn't have")
     else:
-        if not isinstance(document, dict) or document.get("certificate") != FORMAT:
+        form = document.get("certificate") if isinstance(document, dict) else None
+        if type(form) is not int or form != FORMAT:
             what = f'this is no certificate: it has no "certificate": {FORMAT}'
             report.add("PACK013", start, what, expected="what `deskproof prove --certificate` writes")
         elif _validator().is_valid(document):
-            return document
+            twice = _twice(document)
+            if twice is None:
+                found: dict[str, Any] = document
+                return found
+            report.add("PACK040", start, twice)
         else:
             check(_placed(name, content, document), _validator(), report)
     raise PackError(report.findings())
@@ -94,9 +100,25 @@ def summary(proof: PackProof) -> dict[str, Any]:
     }
 
 
+def _twice(document: Mapping[str, Any]) -> str | None:
+    """What goes by one name twice: certificates are compared by the names of packs and tickets."""
+    names = [pack["pack"] for pack in document["packs"]]
+    if len(set(names)) < len(names):
+        return "two packs of this certificate have one name"
+    for pack in document["packs"]:
+        tickets = [ticket["ticket"] for ticket in pack["tickets"]]
+        if len(set(tickets)) < len(tickets):
+            return f"two tickets of pack '{pack['pack']}' have one id"
+    return None
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
 @cache
 def _validator() -> Any:
-    return validator_of(read_schema(Path(__file__).with_name("certificate.schema.json")))
+    return validator_of(own_schema("proof/certificate.schema.json"))
 
 
 def _placed(name: str, content: bytes, document: dict[str, Any]) -> Map:
@@ -133,10 +155,10 @@ def _demand(proof: PackProof, code: str) -> dict[str, Any]:
 
 def _finding(proof: PackProof, one: Check) -> dict[str, Any]:
     return {
-        "check": one.code,
-        "severity": severity(proof.demands, one.code),
-        "status": one.status,
+        "code": one.code,
         "ticket": one.ticket,
+        "status": one.status,
+        "severity": severity(proof.demands, one.code),
         "message": one.message,
         "counterexample": _episode(one.counterexample) if one.counterexample is not None else None,
     }
@@ -157,14 +179,15 @@ def _ticket(pack: Pack, proof: TicketProof, checks: Sequence[Check]) -> dict[str
         "ticket": proof.ticket,
         "task": pack.tickets[proof.ticket].task,
         "checks": statuses(checks),
-        "variants": [_variant(pack, variant) for variant in proof.variants],
+        "variants": [_variant(pack, pack.tickets[proof.ticket], variant) for variant in proof.variants],
     }
 
 
-def _variant(pack: Pack, variant: Variant) -> dict[str, Any]:
+def _variant(pack: Pack, ticket: Ticket, variant: Variant) -> dict[str, Any]:
     return {
         "known": [name for name in pack.fields if name in variant.known],
         "stalls": variant.stalls,
+        "share": _fraction(share(pack, ticket, variant.known, variant.stalls)),
         "seed": variant.seed,
         "numbers": _numbers(variant.numbers) if variant.numbers is not None else None,
     }
@@ -174,14 +197,14 @@ def _numbers(numbers: Numbers) -> dict[str, Any]:
     grades = numbers.random_grades
     return {
         "states": numbers.states,
-        "best": numbers.optimum / REWARD_UNIT,
+        "optimum": numbers.optimum / REWARD_UNIT,
         "worst": numbers.worst / REWARD_UNIT,
-        "without_goal": numbers.short / REWARD_UNIT,
+        "short": numbers.short / REWARD_UNIT,
         "fewest_steps": numbers.fewest_steps,
         "optimal_steps": numbers.optimal_steps,
         "optimal_episodes": _whole(numbers.optimal_episodes),
-        "random": {
-            "return": _fraction(numbers.random_return),
+        "random_return": _fraction(numbers.random_return),
+        "random_grades": {
             "easy": _fraction(grades.easy),
             "medium": _fraction(grades.medium),
             "hard": _fraction(grades.hard),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from importlib.metadata import version
 from time import monotonic
 from typing import Any
 
@@ -18,13 +19,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, as_json, nearest, render
 from engine.load import check_draft, pack_path
-from engine.pack import Demands, Pack
-from engine.proof import report, told
+from engine.pack import Demands, Pack, Severity
+from engine.proof import document, report, told
+from engine.proof.certificate import certificate, write
 from engine.proof.page import page
 from engine.proof.prove import BUDGET, OF_TICKETS
 from engine.proof.prove import prove as proof_of
-from engine.proof.result import KINDS
+from engine.proof.result import KINDS, PackProof
 from engine.proof.told import Proved
+from engine.transcript import printable
 
 FINDINGS = 1
 SEVERITIES = ("error", "warning", "ignore")
@@ -42,11 +45,11 @@ class OfCheck(click.ParamType[tuple[str, Any]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         code, sign, what = str(value).partition("=")
         if not sign:
-            self.fail(f"'{told.printable(code)}' is not of the form {self._codes[0]}=...", param, ctx)
+            self.fail(f"'{printable(code)}' is not of the form {self._codes[0]}=...", param, ctx)
         if code not in self._codes:
             close = nearest(code, self._codes)
             known = code in KINDS
-            why = f"{code} has no {self.name}" if known else f"there is no check '{told.printable(code)}'"
+            why = f"{code} has no {self.name}" if known else f"there is no check '{printable(code)}'"
             hint = f"did you mean '{close}'?" if close and not known else f"there is: {', '.join(self._codes)}"
             self.fail(f"{why}; {hint}", param, ctx)
         return code, self._read(what, param, ctx)
@@ -60,7 +63,7 @@ class Margin(OfCheck):
 
     def _read(self, what: str, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         if _NUMBER.fullmatch(what) is None:
-            self.fail(f"'{told.printable(what)}' is no margin: a number of reward units, such as 0.3", param, ctx)
+            self.fail(f"'{printable(what)}' is no margin: a number of reward units, such as 0.3", param, ctx)
         return Fraction(what)
 
 
@@ -71,7 +74,7 @@ class Severe(OfCheck):
         if what not in SEVERITIES:
             close = nearest(what, SEVERITIES)
             hint = f"did you mean '{close}'?" if close else f"there are: {', '.join(SEVERITIES)}"
-            self.fail(f"there is no severity '{told.printable(what)}'; {hint}", param, ctx)
+            self.fail(f"there is no severity '{printable(what)}'; {hint}", param, ctx)
         return what
 
 
@@ -114,6 +117,13 @@ class NewFile(click.Path):
 @click.option("--lines", is_flag=True, help="Print the best line of play of every ticket.")
 @click.option("--all", "every", is_flag=True, help=f"Show every failure, not {report.SHOWN} a check.")
 @click.option("--html", "html", type=NewFile(dir_okay=False, writable=True), metavar="FILE", help="Write a page.")
+@click.option(
+    "--certificate",
+    "certificate_file",
+    type=NewFile(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write what is proved as JSON, exactly, for deskproof diff and other programs.",
+)
 @click.option("--json", "as_data", is_flag=True, help="Print the proofs as JSON.")
 def prove(
     packs: tuple[str, ...],
@@ -124,6 +134,7 @@ def prove(
     lines: bool,
     every: bool,
     html: str | None,
+    certificate_file: str | None,
     as_data: bool,
 ) -> None:
     """Prove PACKS: what the best returns are, and that checks P01 to P11 hold, for every ticket.
@@ -134,6 +145,8 @@ def prove(
     wish = report.Wish(ticket, every, lines, budget)
     if ticket is not None and len(packs) > 1:
         raise click.UsageError("--ticket is for one PACK.")
+    if ticket is not None and certificate_file is not None:
+        raise click.UsageError("--certificate is of whole packs: leave --ticket out.")
     console = _console()
     proved: list[Proved] = []
     findings: list[Finding] = []
@@ -146,16 +159,19 @@ def prove(
     proofs = [one.proof for one in proved]
     if html is not None:
         _write(html, page(proved, budget))
+    if certificate_file is not None:
+        _check_apart(proofs)
+        _write(certificate_file, write(certificate([(one.pack, one.proof) for one in proved], version("deskproof"))))
     errors, warnings = told.tally(proofs)
     errors += len(findings)
     if as_data:
-        document = {
+        found = {
             "errors": errors,
             "warnings": warnings,
             "findings": [as_json(one) for one in findings],
-            "packs": [report.as_json(proof) for proof in proofs],
+            "packs": [document.as_json(proof) for proof in proofs],
         }
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
     else:
         for finding in findings:
             click.echo(render(finding), err=True)
@@ -166,7 +182,7 @@ def prove(
 
 def _console() -> Console:
     """Standard output, in colours if it is a terminal."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = max(console.width, WIDTH)
     return console
@@ -194,17 +210,17 @@ def _alone(pack: Pack, ticket: str) -> Pack:
     """The pack with one ticket only, which is as it was with the others."""
     if ticket not in pack.tickets:
         close = nearest(ticket, pack.tickets)
-        hint = f" Did you mean '{told.printable(close)}'?" if close else ""
-        raise click.UsageError(f"There is no ticket '{told.printable(ticket)}'.{hint}")
+        hint = f" Did you mean '{printable(close)}'?" if close else ""
+        raise click.UsageError(f"There is no ticket '{printable(ticket)}'.{hint}")
     return replace(pack, tickets={ticket: pack.tickets[ticket]})
 
 
 def _proved(pack: Pack, contract: Contract, demands: Demands, wish: report.Wish) -> Proved:
     if wish.ticket is not None:  # what is true of a whole pack can't be seen from one ticket
-        of_packs = {code: "ignore" for code in KINDS if code not in OF_TICKETS}
+        of_packs: dict[str, Severity] = {code: "ignore" for code in KINDS if code not in OF_TICKETS}
         demands = Demands(demands.margins, {**demands.severities, **of_packs})
     began = monotonic()
-    with _progress(pack) as advance:
+    with progress(pack) as advance:
         proof = proof_of(pack, contract.observation_space, demands, wish.budget, advance)
     if wish.ticket is not None:
         proof = replace(proof, blind={})
@@ -212,13 +228,20 @@ def _proved(pack: Pack, contract: Contract, demands: Demands, wish: report.Wish)
 
 
 @contextmanager
-def _progress(pack: Pack) -> Iterator[Any]:
+def progress(pack: Pack) -> Iterator[Any]:
     """A bar on a terminal's standard error; nothing elsewhere."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(told.printable(pack.name), total=len(pack.tickets))
+        task = bar.add_task(printable(pack.name), total=len(pack.tickets))
         yield lambda through: bar.update(task, completed=through)
+
+
+def _check_apart(proofs: Sequence[PackProof]) -> None:
+    names = [proof.pack for proof in proofs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"Two of these packs are called '{printable(twice)}': a certificate goes by names.")
 
 
 def _write(path: str, text: str) -> None:

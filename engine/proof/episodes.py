@@ -7,6 +7,7 @@ from engine.automaton import Automaton
 from engine.case import make_case
 from engine.dynamics.graph import Graph
 from engine.dynamics.optimal import Line
+from engine.episode import Episode
 from engine.pack import Pack, Rule, Ticket
 from engine.proof.result import Counterexample
 
@@ -27,7 +28,8 @@ def choices_of(graph: Graph, line: Line) -> tuple[Choice, ...]:
         wanted = (graph.states[edge.target], edge.reward, edge.outcome)
         for choice in action_space(machine.pack).choices:
             move = machine.apply(state, choice)
-            if (graph.symmetry.canonical(move.state), move.reward, move.outcome) == wanted:
+            fired = edge.rule is None or move.then is edge.rule.then
+            if fired and (graph.symmetry.canonical(move.state), move.reward, move.outcome) == wanted:
                 found.append(choice)
                 state = move.state
                 break
@@ -41,3 +43,19 @@ def shown(graph: Graph, line: Line, paid: int | None = None, rule: Rule | None =
         rule = line[paid - 1][1].rule
     actions = tuple(choice.canonical() for choice in choices_of(graph, line))
     return Counterexample(machine.ticket.id, seed_of(machine.pack, machine.ticket, machine), actions, paid, rule)
+
+
+def asked(pack: Pack, ticket: Ticket, name: str, turn: int) -> Counterexample | None:
+    """The episode that asks for nothing but one field, up to a turn of the ticket's, from 1, or to its end.
+
+    None where no action asks for it.
+    """
+    asks = {action.name: action.asks for action in pack.actions.values()}
+    choices = action_space(pack).choices
+    ask = next((one for one in choices if dict(one.parameters).get(asks[one.type] or "") == name), None)
+    if ask is None:
+        return None
+    episode = Episode.start(make_case(pack, ticket.id, 0))
+    while not episode.done and episode.step_count < turn + episode.case.automaton.stalls:
+        episode = episode.step(ask.canonical())
+    return Counterexample(ticket.id, 0, episode.actions)

@@ -10,13 +10,13 @@ from typing import Any
 from engine.automaton import Automaton
 from engine.dynamics.graph import explore
 from engine.pack import Demands, Pack, Ticket
-from engine.proof.blind import Opening, blind, first_moves
+from engine.proof.blind import FirstMoves, Opening, blind, first_moves
 from engine.proof.episodes import seed_of, shown
 from engine.proof.leaks import leaks
 from engine.proof.live import Played, live, played
-from engine.proof.observed import observation_fault
+from engine.proof.observed import Observations
 from engine.proof.result import Check, Numbers, PackProof, TicketProof, Variant, severity
-from engine.proof.tickets import Fault, Study, faults, study
+from engine.proof.tickets import Study, faults, study
 from engine.solve import Budget, OverBudget, variants
 from engine.symmetry import Symmetry
 
@@ -40,7 +40,7 @@ def prove(
     through.
     """
     asked = demands.over(pack.demands) if demands is not None else pack.demands
-    prover = _Prover(pack, space, asked, budget)
+    prover = Prover(pack, space, asked, budget)
     tickets: list[TicketProof] = []
     checks: list[Check] = []
     for ticket in pack.tickets.values():
@@ -57,18 +57,24 @@ def prove(
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """What is true of all automata of one shape; `faulty` where a check of tickets fails."""
+    """What is true of all automata of one shape; `faulty` where a check of tickets fails.
+
+    `symmetry` and `moves` are those of the one that was looked at, the latter none where nobody has to read.
+    """
 
     numbers: Numbers
     faulty: bool
     played: Played
+    symmetry: Symmetry
+    moves: FirstMoves
 
 
-class _Prover:
-    """Goes from ticket to ticket, and studies automata of one shape once."""
+class Prover:
+    """Goes from ticket to ticket, and studies automata of one shape once. `plays` and `openings` are of those so far."""
 
     def __init__(self, pack: Pack, space: Mapping[str, Any], demands: Demands, budget: int) -> None:
-        self._pack, self._space, self._demands, self._budget = pack, space, demands, budget
+        self._pack, self._demands, self._budget = pack, demands, budget
+        self._observations = Observations(pack, space, budget)
         self._summaries: dict[Hashable, _Summary | None] = {}  # None where it isn't proved
         self.plays: list[tuple[Automaton, Played | None]] = []
         self.openings: list[Opening] = []
@@ -83,9 +89,9 @@ class _Prover:
             known = frozenset(machine.fields[index] for index, slot in enumerate(machine.initial.slots) if slot.source)
             found.append(Variant(known, machine.stalls, seed_of(self._pack, ticket, machine), numbers))
             self.plays.append((machine, summary.played if summary is not None else None))
-            if _reads(machine):
-                moves = first_moves(own) if own is not None else None
-                self.openings.append(Opening(machine, _weight(machine), moves))
+            if machine.reads:
+                moves = _renamed(summary, machine) if summary is not None else None
+                self.openings.append(Opening(machine, share(self._pack, ticket, known, machine.stalls), moves))
             for check in self._failures(machine, summary, own):
                 if checks[check.code].status != "fails":
                     checks[check.code] = check
@@ -96,7 +102,7 @@ class _Prover:
         shape = Symmetry(machine).shape()
         if shape in self._summaries:
             summary = self._summaries[shape]
-            if summary is None or not (summary.faulty or _reads(machine)):
+            if summary is None or not summary.faulty:
                 return summary, None
         try:
             own = study(explore(machine, Budget(self._budget)))
@@ -104,38 +110,36 @@ class _Prover:
             self._summaries[shape] = None
             return None, None
         if shape not in self._summaries:
-            faulty = next(self._faults(own), None) is not None
-            self._summaries[shape] = _Summary(own.numbers, faulty, played(own.graph))
+            faulty = next(faults(own, self._demands), None) is not None
+            moves = first_moves(own) if machine.reads else {}
+            self._summaries[shape] = _Summary(own.numbers, faulty, played(own.graph), own.graph.symmetry, moves)
         return self._summaries[shape], own
-
-    def _faults(self, own: Study) -> Iterator[Fault]:
-        yield from faults(own, self._demands)
-        seen = observation_fault(own.graph, self._space)
-        if seen is not None:
-            yield seen
 
     def _failures(self, machine: Automaton, summary: _Summary | None, own: Study | None) -> Iterator[Check]:
         ticket = machine.ticket
         if summary is None:
             message = f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves"
             for code in OF_TICKETS:
-                yield Check(code, "not proved", ticket.id, message, ticket.place)
+                if code != "P08":
+                    yield Check(code, "not proved", ticket.id, message, ticket.place)
         elif own is not None and summary.faulty:
-            for fault in self._faults(own):
+            for fault in faults(own, self._demands):
                 message = f"ticket '{ticket.id}' {fault.message}"
                 episode = shown(own.graph, fault.line, fault.paid)
                 yield Check(fault.code, "fails", ticket.id, message, ticket.place, episode)
+        seen = self._observations.check(machine)
+        if seen is not None:
+            yield seen
 
 
-def _reads(machine: Automaton) -> bool:
-    """Whether an agent has to read in order to classify."""
-    return machine.task.classifier == "agent" and machine.ticket.category is not None
+def _renamed(known: _Summary, machine: Automaton) -> FirstMoves:
+    """The first moves of an automaton of a shape that is known."""
+    counterpart = Symmetry(machine).counterpart(known.symmetry)
+    return {choice: known.moves[counterpart(choice)] for choice in machine.actions.choices}
 
 
-def _weight(machine: Automaton) -> Fraction:
-    """How often a ticket's case has this automaton: its messages and its people are drawn equally often."""
-    pack, ticket = machine.pack, machine.ticket
-    known = frozenset(machine.fields[index] for index, slot in enumerate(machine.initial.slots) if slot.source)
+def share(pack: Pack, ticket: Ticket, known: frozenset[str], stalls: int) -> Fraction:
+    """How many of a ticket's cases are of a variant: its messages and its people are drawn equally often."""
     stated = [frozenset((*ticket.known, *message.known)) == known for message in ticket.messages]
-    stalls = [pack.people[name].stalls == machine.stalls for name in ticket.people] or [True]
-    return Fraction(sum(stated), len(stated)) * Fraction(sum(stalls), len(stalls))
+    stalling = [pack.people[name].stalls == stalls for name in ticket.people] or [True]
+    return Fraction(sum(stated), len(stated)) * Fraction(sum(stalling), len(stalling))

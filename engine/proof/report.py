@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,11 +15,14 @@ from engine.pack import REWARD_UNIT, Pack
 from engine.proof import told
 from engine.proof.prove import BUDGET
 from engine.proof.result import Check, Numbers, PackProof, severity
-from engine.proof.told import Proved, Scene
+from engine.proof.scene import Scene, bests, play
+from engine.proof.told import Proved, Unproved, Verdict
 from engine.transcript import printable
 
 # How many failures of a check are shown, unless all are asked for.
 SHOWN = 3
+# From how many columns on there is room for the names of tasks.
+WIDE = 100
 
 _STYLES: Mapping[str, str] = {
     "holds": "green",
@@ -46,18 +48,16 @@ def report(proved: Proved, console: Console, wish: Wish) -> None:
     """Prints the proof of one pack."""
     pack, proof = proved.pack, proved.proof
     _header(proved, console)
-    console.print(Padding(_of_ticket(proof) if wish.ticket is not None else _of_tasks(pack, proof), (0, 0, 1, 2)))
-    for verdict in told.verdicts(proof):
-        if wish.ticket is not None and verdict.word == "ignored":
-            continue
-        kind, style = verdict.kind, _STYLES[verdict.word]
-        margin = f"margin {told.decimal(verdict.margin, 4).rstrip('0').rstrip('.')}" if verdict.margin else ""
-        detail = ", ".join(filter(None, (verdict.detail, margin)))
-        line = f"  {kind.code}  {kind.name:<12}  [{style}]{verdict.word:<10}[/]  {escape(detail)}"
-        console.print(line.rstrip(), soft_wrap=True)
+    _print(_of_ticket(proof) if wish.ticket is not None else _of_tasks(pack, proof, console.width), console)
     console.print()
+    for verdict in told.verdicts(proof):
+        if wish.ticket is None or verdict.word != "ignored":
+            _verdict(verdict, console)
+    console.print()
+    limit = None if wish.every else SHOWN
     for code, checks in told.failures(proof).items():
-        _failures(pack, proof, code, checks, console, None if wish.every else SHOWN)
+        _failures(pack, proof, code, checks, console, limit)
+    _unproved(told.unproved(proof), console, limit)
     if wish.ticket is not None:
         _best_episodes(pack, proof, wish, console)
     elif wish.lines:
@@ -72,11 +72,31 @@ def _header(proved: Proved, console: Console) -> None:
     console.print(f"  [dim]digest {proof.digest}[/]\n", soft_wrap=True)
 
 
+def _verdict(verdict: Verdict, console: Console) -> None:
+    kind, word = verdict.kind, verdict.word
+    margin = f"margin {told.units(verdict.margin * REWARD_UNIT)}" if verdict.margin is not None else ""
+    detail = ", ".join(filter(None, (verdict.detail, margin)))
+    gap = " " * (12 - len(word)) if detail else ""
+    console.print(f"  {kind.code}  {kind.name:<12}  [{_STYLES[word]}]{word}[/]{gap}{escape(detail)}", soft_wrap=True)
+
+
+def _print(table: Table, console: Console) -> None:
+    """Prints a table, a little to the right; without blanks at the ends of lines where no terminal needs them."""
+    indented = Padding.indent(table, 2)
+    if console.is_terminal:
+        console.print(indented)
+        return
+    with console.capture() as captured:
+        console.print(indented)
+    for line in captured.get().splitlines():
+        console.print(line.rstrip(), markup=False, soft_wrap=True)
+
+
 # -- Numbers
 
 
 def _table(first: str, *more: str) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
+    table = Table(box=None, padding=(0, 0, 0, 1), header_style="dim", pad_edge=False)
     table.add_column(first, overflow="fold")
     for name in more:
         table.add_column(name, justify="right", no_wrap=True)
@@ -86,15 +106,16 @@ def _table(first: str, *more: str) -> Table:
 _NUMBERS = ("states", "V*", "fewest", "optimal", "random", "easy", "medium", "hard")
 
 
-def _of_tasks(pack: Pack, proof: PackProof) -> Table:
+def _of_tasks(pack: Pack, proof: PackProof, width: int) -> Table:
     """A row for each task that has tickets: ranges, and means of what chance may expect."""
     table = _table("task", "tickets", *_NUMBERS, "blind")
-    for task in pack.tasks:
+    for task, about in pack.tasks.items():
         ids = [ticket.ticket for ticket in proof.tickets if pack.tickets[ticket.ticket].task == task]
         if ids:
             bound = proof.blind.get(task)
             blind = told.decimal(bound, 3) if bound is not None else "-"
-            table.add_row(printable(task), f"{len(ids):,}", *_numbers([*told.known_numbers(proof, ids)]), blind)
+            name = task if width >= WIDE else about.difficulty
+            table.add_row(Text(printable(name)), f"{len(ids):,}", *_numbers([*told.known_numbers(proof, ids)]), blind)
     return table
 
 
@@ -102,7 +123,7 @@ def _of_ticket(proof: PackProof) -> Table:
     """A row for each variant of the one ticket that was proved."""
     table = _table("variant", *_NUMBERS)
     for variant in proof.tickets[0].variants:
-        table.add_row(told.title(variant), *_numbers([variant.numbers] if variant.numbers is not None else []))
+        table.add_row(Text(told.title(variant)), *_numbers([variant.numbers] if variant.numbers is not None else []))
     return table
 
 
@@ -134,18 +155,31 @@ def _failures(
         if check.place is not None:
             console.print(f"  {escape(told.at(check.place))}", soft_wrap=True)
         if check.counterexample is not None:
-            _episode(told.scene(pack, check.counterexample), console)
+            _episode(play(pack, check.counterexample), console)
         console.print()
-    left = len(checks) - len(checks[:limit])
+    _more(len(checks) - len(checks[:limit]), f"of {code}", console)
+
+
+def _unproved(found: Sequence[Unproved], console: Console, limit: int | None) -> None:
+    for one in found[:limit]:
+        head = f"[{_STYLES['not proved']}]not proved[/] {escape(one.message)}"
+        console.print(f"{head}\n  {', '.join(one.codes)}", soft_wrap=True)
+        if one.place is not None:
+            console.print(f"  {escape(one.place)}", soft_wrap=True)
+        console.print()
+    _more(len(found) - len(found[:limit]), "not proved", console)
+
+
+def _more(left: int, of_what: str, console: Console) -> None:
     if left:
-        more = f"and {told.count(left, 'more failure')} of {code}; --all shows every one\n"
-        console.print(more, soft_wrap=True)
+        console.print(f"and {left:,} more {of_what}; --all shows every one\n", soft_wrap=True)
 
 
 def _episode(scene: Scene, console: Console) -> None:
     """The steps one below the other, with reward and return so far; `>` marks the step that paid."""
     console.print(f"  ticket {escape(scene.ticket)}, seed {scene.seed}", soft_wrap=True)
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False, expand=console.is_terminal)
+    table = Table(box=None, padding=(0, 0, 0, 1), header_style="dim", pad_edge=False)
+    table.show_header = bool(scene.steps)
     table.add_column("", width=1)
     table.add_column("step", justify="right")
     table.add_column("", ratio=1, overflow="fold")
@@ -153,18 +187,19 @@ def _episode(scene: Scene, console: Console) -> None:
     table.add_column("return", justify="right", no_wrap=True)
     table.add_row("", "", _speech("customer", scene.message))
     for step in scene.steps:
-        action = Text.assemble((step.action, "bold"), "  ", (step.outcome, "dim"))
+        action = Text.assemble((step.action, "bold"), (f" ({step.outcome})", "dim"))
         amounts = (f"{step.reward / REWARD_UNIT:+.4f}", f"{step.total / REWARD_UNIT:.4f}")
         style = "reverse" if step.paid else ""
         table.add_row(">" if step.paid else "", str(step.number), action, *amounts, style=style)
         table.add_row("", "", _speech(step.speaker, step.text))
-    console.print(Padding(table, (0, 0, 0, 2)))
+    _print(table, console)
     for step in scene.steps:
         if step.paid:
-            rule = f"by rule {scene.rule}" if scene.rule is not None else "by no rule: none of the action's fires there"
-            place = f", {told.at(scene.place)}" if scene.place is not None else ""
-            paid = f"step {step.number} paid {step.reward / REWARD_UNIT:+.4f}, {rule}{place}"
+            rule = f"rule {scene.rule}, {scene.place}" if scene.rule is not None else "no rule: none fires there"
+            paid = f"step {step.number}: {step.reward / REWARD_UNIT:+.4f} by {rule}"
             console.print(f"  > {escape(paid)}", soft_wrap=True)
+    if not scene.steps:
+        return  # it is the opening that counts
     steps = told.count(len(scene.steps), "step")
     end = f"{scene.end} after {steps}; return {scene.total / REWARD_UNIT:.4f}, score {scene.score:.4f}"
     console.print(f"  {end}", soft_wrap=True)
@@ -179,15 +214,16 @@ def _speech(speaker: str, text: str) -> Text:
 
 def _best_episodes(pack: Pack, proof: PackProof, wish: Wish, console: Console) -> None:
     """The best line of play of each variant of the one ticket that was proved, as an episode."""
-    for best in told.bests(pack, proof, proof.tickets[0].ticket, wish.budget):
+    for best in bests(pack, proof, proof.tickets[0].ticket, wish.budget):
         console.print(f"[bold]A best line of play[/], {escape(told.title(best.variant))}", soft_wrap=True)
         if best.known is None or best.episode is None:
             console.print("  not proved\n")
             continue
         number = best.known.optimal.episodes
         if number:
-            console.print(f"  {'the only one' if number == 1 else f'one of {number:,}'} that returns as much")
-        _episode(told.scene(pack, best.episode), console)
+            others = "the only one that returns" if number == 1 else f"one of {told.many(number)} that return"
+            console.print(f"  {others} as much")
+        _episode(play(pack, best.episode), console)
         console.print()
 
 
@@ -195,79 +231,15 @@ def _best_lines(pack: Pack, proof: PackProof, wish: Wish, console: Console) -> N
     """The best line of play of each variant of each ticket, as a line of text."""
     console.print("[bold]Best lines of play[/]")
     for ticket in proof.tickets:
-        for best in told.bests(pack, proof, ticket.ticket, wish.budget):
+        for best in bests(pack, proof, ticket.ticket, wish.budget):
             several = f" ({told.title(best.variant)})" if len(ticket.variants) > 1 else ""
             line = told.brief(best.episode.actions) if best.episode is not None else "not proved"
-            worth = f"{told.units(best.known.numbers.optimum)} in {told.count(best.known.optimal.steps, 'step')}: " if best.known is not None else ""
-            console.print(f"  {escape(printable(ticket.ticket))}{escape(several)}: {worth}{escape(line)}", soft_wrap=True)
+            worth = (
+                f"{told.units(best.known.numbers.optimum)} in {told.count(best.known.optimal.steps, 'step')}: "
+                if best.known is not None
+                else ""
+            )
+            console.print(
+                f"  {escape(printable(ticket.ticket))}{escape(several)}: {worth}{escape(line)}", soft_wrap=True
+            )
     console.print()
-
-
-# -- For programs
-
-
-def as_json(proof: PackProof) -> dict[str, Any]:
-    """The proof as JSON. Returns and grades are floats, in reward units; rounded, where the proof itself is exact."""
-    return {
-        "pack": proof.pack,
-        "version": proof.version,
-        "digest": proof.digest,
-        "sound": proof.sound,
-        "blind": {task: float(bound) for task, bound in proof.blind.items()},
-        "tickets": [
-            {
-                "ticket": ticket.ticket,
-                "variants": [
-                    {
-                        "known": sorted(variant.known),
-                        "stalls": variant.stalls,
-                        "seed": variant.seed,
-                        "numbers": _numbers_json(variant.numbers) if variant.numbers is not None else None,
-                    }
-                    for variant in ticket.variants
-                ],
-            }
-            for ticket in proof.tickets
-        ],
-        "checks": [_check_json(check, proof) for check in proof.checks],
-    }
-
-
-def _numbers_json(numbers: Numbers) -> dict[str, Any]:
-    grades = numbers.random_grades
-    return {
-        "states": numbers.states,
-        "optimum": numbers.optimum / REWARD_UNIT,
-        "worst": numbers.worst / REWARD_UNIT,
-        "short": numbers.short / REWARD_UNIT,
-        "fewest_steps": numbers.fewest_steps,
-        "optimal_steps": numbers.optimal_steps,
-        "optimal_episodes": numbers.optimal_episodes,
-        "random_return": float(numbers.random_return),
-        "random_grades": {"easy": float(grades.easy), "medium": float(grades.medium), "hard": float(grades.hard)},
-    }
-
-
-def _check_json(check: Check, proof: PackProof) -> dict[str, Any]:
-    place, shown = check.place, check.counterexample
-    found: dict[str, Any] = {
-        "code": check.code,
-        "ticket": check.ticket,
-        "status": check.status,
-        "severity": severity(proof.demands, check.code),
-    }
-    if check.message:
-        found["message"] = check.message
-    if place is not None:
-        found |= {"file": place.file, "line": place.line, "column": place.column}
-    if shown is not None:
-        rule = shown.rule
-        found["counterexample"] = {
-            "ticket": shown.ticket,
-            "seed": shown.seed,
-            "actions": list(shown.actions),
-            "paid": shown.paid,
-            "rule": rule.outcome if rule is not None else None,
-            "rule_place": str(rule.place) if rule is not None else None,
-        }
-    return found

@@ -9,7 +9,7 @@ from fractions import Fraction
 from engine.dynamics.grades import expected_grades
 from engine.dynamics.graph import Graph
 from engine.dynamics.loops import paying_loop
-from engine.dynamics.optimal import Line, Optimal, lines, optimal
+from engine.dynamics.optimal import Line, Optimal, lines, optimal, to_goal
 from engine.dynamics.values import Table, Values, values
 from engine.pack import REWARD_UNIT, Demands
 from engine.proof.result import Numbers, margin
@@ -43,7 +43,8 @@ def study(graph: Graph) -> Study:
     found = values(graph)
     best = optimal(found)
     ends = [depth for depth, state in zip(graph.depths, graph.states, strict=True) if state.resolved]
-    grades = expected_grades(graph, best.steps if best.episodes else None)
+    reaching = best if best.episodes else to_goal(found)
+    grades = expected_grades(graph, reaching.steps if reaching is not None else None)
     numbers = Numbers(
         states=len(graph.states),
         optimum=found.optimum,

@@ -1,23 +1,21 @@
-"""A proof as it is told to people, on a terminal or on a page: a verdict for each check, and episodes step by step."""
+"""A proof as it is told to people, on a terminal or on a page: a verdict for each check, names, actions and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
-from engine.case import make_case
 from engine.diagnostics import Place
-from engine.dynamics.graph import explore
-from engine.episode import Episode
 from engine.pack import REWARD_UNIT, Pack, Severity
-from engine.proof.episodes import shown
 from engine.proof.prove import OF_TICKETS
-from engine.proof.result import KINDS, Check, Counterexample, Kind, Numbers, PackProof, Variant, margin, severity
-from engine.proof.tickets import Study, study
-from engine.solve import Budget, OverBudget, variants
+from engine.proof.result import KINDS, Check, Kind, Numbers, PackProof, Variant, margin, severity
 from engine.transcript import printable
+
+# How many tickets are named where many have something in common.
+NAMED = 12
 
 Word = Literal["holds", "error", "warning", "not proved", "no matter", "ignored"]
 
@@ -86,89 +84,36 @@ def tally(proved: Iterable[PackProof]) -> tuple[int, int]:
 
 
 def failures(proof: PackProof) -> dict[str, list[Check]]:
-    """What doesn't hold, by code: what fails before what isn't proved."""
+    """The checks that fail, by code."""
     found: dict[str, list[Check]] = {}
-    for status in ("fails", "not proved"):
-        for check in proof.checks:
-            if check.status == status:
-                found.setdefault(check.code, []).append(check)
-    return dict(sorted(found.items()))
-
-
-# -- Episodes
+    for check in proof.checks:
+        if check.status == "fails":
+            found.setdefault(check.code, []).append(check)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A step of an episode, in words that are safe to show. `reward` and `total`, the return so far, are in
-    ten-thousandths; `paid` marks the step that a fault comes down to."""
+class Unproved:
+    """Why checks, all of one ticket or of the pack, are not proved."""
 
-    number: int
-    action: str
-    outcome: str
-    speaker: str
-    text: str
-    reward: int
-    total: int
-    paid: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """An episode as an agent would see it: the opening message, the steps, and how it ended.
-
-    `rule` names the rule that paid, and `place` says where it stands; both None where it is no single step's.
-    """
-
-    ticket: str
-    seed: int
     message: str
-    steps: tuple[Said, ...]
-    end: str
-    total: int
-    score: float
-    rule: str | None
-    place: Place | None
+    place: str | None
+    codes: tuple[str, ...]
 
 
-def scene(pack: Pack, episode: Counterexample) -> Scene:
-    """Plays an episode, with the engine that serves it."""
-    now = Episode.start(make_case(pack, episode.ticket, episode.seed))
-    total, steps = 0, []
-    for number, action in enumerate(episode.actions, 1):
-        if now.done:
-            break  # no seed of many made the very case
-        now = now.step(action)
-        step = now.steps[-1]
-        total += step.reward
-        name = step.outcome.removeprefix(f"{action.get('type')}.")
-        steps.append(
-            Said(
-                number,
-                words(action),
-                printable(name),
-                printable(step.speaker),
-                lines(step.text),
-                step.reward,
-                total,
-                number == episode.paid,
-            )
-        )
-    end = {"resolved": "resolved", "max_steps": "out of steps", None: "stopped"}[now.end_reason]
-    rule, place = episode.rule, None
-    if rule is not None:
-        place = rule.place._replace(file=printable(rule.place.file))
-    return Scene(
-        ticket=printable(episode.ticket),
-        seed=episode.seed,
-        message=lines(now.case.message),
-        steps=tuple(steps),
-        end=end,
-        total=total,
-        score=now.score(),
-        rule=printable(rule.outcome) if rule is not None else None,
-        place=place,
-    )
+def unproved(proof: PackProof) -> list[Unproved]:
+    """What isn't proved, each reason once."""
+    found: dict[tuple[str, Place | None], list[str]] = {}
+    for check in proof.checks:
+        if check.status == "not proved":
+            found.setdefault((check.message, check.place), []).append(check.code)
+    return [
+        Unproved(lines(message), at(place) if place is not None else None, tuple(codes))
+        for (message, place), codes in found.items()
+    ]
+
+
+# -- Words
 
 
 def words(action: Mapping[str, Any]) -> str:
@@ -189,29 +134,6 @@ def at(place: Place) -> str:
     return printable(str(place))
 
 
-# -- Best lines of play
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """A variant of a ticket, all that is known of it, and a best episode of it; None where it isn't proved."""
-
-    variant: Variant
-    known: Study | None
-    episode: Counterexample | None
-
-
-def bests(pack: Pack, proof: PackProof, ticket: str, budget: int) -> Iterator[Best]:
-    """The variants of a ticket, worked out once more: a proof keeps no graphs."""
-    of_ticket = next(one for one in proof.tickets if one.ticket == ticket)
-    for variant, machine in zip(of_ticket.variants, variants(pack, pack.tickets[ticket]), strict=True):
-        try:
-            known = study(explore(machine, Budget(budget))) if variant.numbers is not None else None
-        except OverBudget:
-            known = None
-        yield Best(variant, known, shown(known.graph, known.optimal.line) if known is not None else None)
-
-
 def brief(actions: Iterable[Mapping[str, Any]]) -> str:
     """Actions in a line; one taken several times in a row once, with how often."""
     told: list[tuple[str, int]] = []
@@ -220,7 +142,7 @@ def brief(actions: Iterable[Mapping[str, Any]]) -> str:
             told[-1] = (action, told[-1][1] + 1)
         else:
             told.append((action, 1))
-    return ", ".join(action if times == 1 else f"{action} (x{times})" for action, times in told)
+    return ", ".join(action if times == 1 else f"{action} (x{times})" for action, times in told) or "no action"
 
 
 def title(variant: Variant) -> str:
@@ -230,12 +152,33 @@ def title(variant: Variant) -> str:
     return f"{known or 'nothing'} known at the start{stalls}"
 
 
+def named(tickets: Sequence[str]) -> str:
+    """The names of some tickets, the first of many."""
+    more = len(tickets) - NAMED
+    names = ", ".join(map(printable, tickets[:NAMED]))
+    return f"{names} and {more:,} more" if more > 0 else names
+
+
 # -- Numbers
 
 
 def units(reward: int | Fraction) -> str:
     """Ten-thousandths as reward units, without needless zeros."""
-    return decimal(Fraction(reward, REWARD_UNIT), 4).rstrip("0").rstrip(".")
+    return _short(decimal(Fraction(reward, REWARD_UNIT), 4))
+
+
+def rounded(reward: int) -> str:
+    """The same to two places."""
+    return _short(decimal(Fraction(reward, REWARD_UNIT), 2))
+
+
+def _short(number: str) -> str:
+    return number.rstrip("0").rstrip(".")
+
+
+def many(number: int) -> str:
+    """A count that may be huge: all its digits up to a million millions, then about how many it is."""
+    return f"{number:,}" if number < 10**12 else f"{Decimal(number):.2e}"
 
 
 def decimal(number: Fraction, digits: int) -> str:
@@ -244,7 +187,7 @@ def decimal(number: Fraction, digits: int) -> str:
     return told.removeprefix("-") if not told.strip("-0.") else told
 
 
-def span(numbers: Iterable[int], told: Any = str) -> str:
+def span(numbers: Iterable[int], told: Callable[[int], str] = str) -> str:
     """The least and the greatest, once where they are one."""
     found = sorted(set(numbers))
     if not found:

@@ -15,6 +15,7 @@ from engine.contract import Contract
 from engine.pack import Pack
 from engine.solve import solve, variants
 from server.loading import load_packs
+from server.proved import verdict
 from server.reload import Reloader, take_over
 from server.service import Service
 from server.store.memory import MemoryStore
@@ -29,8 +30,8 @@ def in_the_first_process(service: Service, folder: Path) -> None:
 
 
 def in_a_worker(service: Service, folder: Path) -> None:
-    sources = [pack.source for pack in load_packs([folder / "lamps.yaml"])]
-    (folder / "packs.json").write_text(json.dumps(sources), "utf-8")
+    loaded = [[pack.source, verdict(pack)] for pack in load_packs([folder / "lamps.yaml"])]
+    (folder / "packs.json").write_text(json.dumps(loaded), "utf-8")
     take_over(service, folder)
 
 

@@ -17,8 +17,8 @@ from server.settings import Nonsense, Settings, ports, settings, settings_or_exi
 
 @pytest.fixture
 def nothing(tmp_path: Path) -> dict[str, str]:
-    """An environment that says nothing of the server; its state is a folder of its own."""
-    return {"XDG_STATE_HOME": str(tmp_path)}
+    """An environment that says nothing of the server; its state and its cache are folders of its own."""
+    return {"XDG_STATE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 
 # -- Defaults
@@ -39,6 +39,8 @@ def test_where_nothing_is_said(nothing: dict[str, str], tmp_path: Path) -> None:
         burst=4_096,
         origins=(),
         watch=False,
+        allow_unproved=False,
+        proofs=tmp_path / "cache" / "deskproof" / "proofs",
         log=None,
         log_level="info",
     )
@@ -52,10 +54,11 @@ def test_blanks_say_nothing(nothing: dict[str, str]) -> None:
 def test_what_is_said(nothing: dict[str, str], tmp_path: Path) -> None:
     said = settings(
         {
+            **nothing,
             "PACKS": "a.yaml b.yaml", "STORE": " memory: ", "WORKERS": "3", "MAX_SESSIONS": "5", "WS_PING": "1",
             "WS_SILENT": "2", "WS_IDLE": "0", "IDLE": "60", "KEEP": "0600", "MAX_EPISODES": "7", "TOKENS": "tokens",
             "RATE": "8", "BURST": "9", "CORS": "https://one.example  http://two.example:8080", "WATCH": "1",
-            "LOG": "JSON", "LOG_LEVEL": "Debug",
+            "ALLOW_UNPROVED": "1", "LOG": "JSON", "LOG_LEVEL": "Debug",
         }
     )  # fmt: skip
     assert said == Settings(
@@ -72,6 +75,8 @@ def test_what_is_said(nothing: dict[str, str], tmp_path: Path) -> None:
         burst=9,
         origins=("https://one.example", "http://two.example:8080"),
         watch=True,
+        allow_unproved=True,
+        proofs=tmp_path / "cache" / "deskproof" / "proofs",
         log="json",
         log_level="debug",
     )
@@ -98,6 +103,13 @@ def test_where_episodes_are_kept(nothing: dict[str, str], tmp_path: Path) -> Non
     assert store_url({**nothing, "STORE": "redis://localhost:6379/0"}) == "redis://localhost:6379/0"
 
 
+def test_where_proofs_are_kept(nothing: dict[str, str], tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HOME", str(tmp_path))
+        for cache in ("", "relative"):  # to be ignored, as above
+            assert settings({**nothing, "XDG_CACHE_HOME": cache}).proofs == tmp_path / ".cache/deskproof/proofs"
+
+
 # -- Nonsense
 
 
@@ -118,6 +130,7 @@ def test_where_episodes_are_kept(nothing: dict[str, str], tmp_path: Path) -> Non
         "RATE",
         "BURST",
         "WATCH",
+        "ALLOW_UNPROVED",
     ],
 )
 def test_numbers_that_are_none(name: str, value: str) -> None:
@@ -126,7 +139,15 @@ def test_numbers_that_are_none(name: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("WORKERS", "0"), ("WORKERS", "65"), ("MAX_SESSIONS", "0"), ("MAX_EPISODES", "0"), ("BURST", "0"), ("WATCH", "2")],
+    [
+        ("WORKERS", "0"),
+        ("WORKERS", "65"),
+        ("MAX_SESSIONS", "0"),
+        ("MAX_EPISODES", "0"),
+        ("BURST", "0"),
+        ("WATCH", "2"),
+        ("ALLOW_UNPROVED", "2"),
+    ],
 )
 def test_numbers_that_are_out_of_range(name: str, value: str) -> None:
     assert nonsense(name, value).endswith(f", not '{value}'.")
@@ -207,7 +228,7 @@ def test_every_variable_stands_in_the_docs(tmp_path: Path, monkeypatch: pytest.M
     ports(1, noted)
     names = [name for name, _ in table()]
     assert len(set(names)) == len(names)
-    assert set(names) == noted.asked - {"XDG_STATE_HOME"}
+    assert set(names) == noted.asked - {"XDG_STATE_HOME", "XDG_CACHE_HOME"}
     assert {"PORT", "EXTRA_PORTS"} <= set(names)
 
 
@@ -215,7 +236,7 @@ def test_the_defaults_in_the_docs_are_the_defaults(nothing: dict[str, str], cont
     """A default that is a value means the same as saying nothing."""
     values = {name: found[1] for name, default in table() if (found := re.match(r"`?(\w+)`?", default)) is not None}
     given = {name: value for name, value in values.items() if value.isdigit() or name == "LOG_LEVEL"}
-    assert len(given) == 13
+    assert len(given) == 14
     assert given.pop("PORT") == str(contract.port) == "7860"
     for name, value in given.items():
         assert settings({**nothing, name: value}) == settings(nothing), name

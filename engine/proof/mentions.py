@@ -1,0 +1,93 @@
+"""Whether a text mentions a value: as a whole, in whatever case, form of Unicode, and breaks of lines.
+
+A value inside a longer word isn't mentioned ("phone" in "headphones"). Scripts that set no blanks between words, which
+are those with wide characters, have no such bounds. A value with fewer than three letters and digits (wide ones count
+twice) would be found everywhere: it is never mentioned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from unicodedata import category, east_asian_width, normalize
+
+from engine.pack import Text
+
+_LEAST = 3
+_SAMPLED = {"#": "[0-9]", "?": "[a-z]"}
+
+
+def folded(text: Text) -> str:
+    """A text in the form in which texts are compared; of a template what stands in it as it is."""
+    if not isinstance(text, str):
+        text = "\0".join(piece if isinstance(piece, str) else "" for piece in ("", *text.pieces, ""))
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+def telling(value: str) -> bool:
+    """Whether a folded value is long enough to be looked for."""
+    return sum(1 + _wide(character) for character in value if character.isalnum()) >= _LEAST
+
+
+def mentions(text: str, value: str) -> bool:
+    """Whether a folded text mentions a folded value."""
+    start = text.find(value)
+    while start >= 0:
+        if _whole(text, start, start + len(value)):
+            return True
+        start = text.find(value, start + 1)
+    return False
+
+
+def mentioned_like(text: str, sample: str) -> str | None:
+    """What a folded text mentions that a field's sample pattern could have been drawn as."""
+    pattern = _sampled(sample)
+    if pattern is None:
+        return None
+    matches = pattern.finditer(text)
+    return next((match[0] for match in matches if _whole(text, *match.span())), None)
+
+
+@cache
+def _sampled(sample: str) -> re.Pattern[str] | None:
+    """The regular expression of a sample's pattern; None where it is all blanks to fill, which any number is like."""
+    parts, fixed = [], ""
+    for character, escaped in _characters(sample):
+        if escaped or character not in _SAMPLED:
+            fixed += character
+            parts.append(re.escape(folded(character) or character))
+        else:
+            parts.append(_SAMPLED[character])
+    return re.compile("".join(parts)) if any(character.isalnum() for character in fixed) else None
+
+
+def _characters(sample: str) -> Iterator[tuple[str, bool]]:
+    """Each character of a sample's pattern, and whether a backslash takes it as it is."""
+    escaped = False
+    for character in sample:
+        if character == "\\" and not escaped:
+            escaped = True
+        else:
+            yield character, escaped
+            escaped = False
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """Whether a piece of a text is no part of a longer word."""
+    before = start > 0 and _joined(text[start - 1], text[start])
+    after = end < len(text) and _joined(text[end - 1], text[end])
+    return not before and not after
+
+
+def _joined(left: str, right: str) -> bool:
+    return _in_word(left) and _in_word(right)
+
+
+def _in_word(character: str) -> bool:
+    marks = category(character)[0] == "M" or character == "_"
+    return (character.isalnum() or marks) and not _wide(character)
+
+
+def _wide(character: str) -> bool:
+    return east_asian_width(character) in "WF"
