@@ -6,13 +6,13 @@ count; rewards are integers in ten-thousandths (`engine.pack.REWARD_UNIT`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engine.action import Choice, Mistake, action_space
-from engine.pack import Action, Effects, Pack, Scalar, Speaker, Text, Ticket, Turn, once
+from engine.pack import Effects, Pack, Rule, Scalar, Speaker, Text, Ticket, Turn, once
 from engine.rules import Situation, pack_rules, same
 from engine.template import Template
 
@@ -84,6 +84,15 @@ class Transition(NamedTuple):
     words: Mapping[str, Any]
 
 
+class _Meaning(NamedTuple):
+    """What an action says whatever the state: the slot asked for, the category, and whether that is the right one."""
+
+    asked: int | None
+    category: Scalar | None
+    judged: str
+    parameters: Mapping[str, Scalar]
+
+
 class Given(NamedTuple):
     """A value that a turn gives, by slot and source."""
 
@@ -135,6 +144,8 @@ class Automaton:
         self.sources: list[Source] = [Source("", "")]
         self.scripts = tuple(self._script(name, stalls) for name in self.fields)
         self._rules = pack_rules(pack)
+        self._meanings: dict[Choice, _Meaning] = {}
+        self._fired: dict[Hashable, Rule | None] = {}
         self._transitions: dict[tuple[State, Choice], Transition] = {}
         self._views: dict[State, View] = {}
         self.kept: dict[Any, Any] = {}  # what was worked out about it (`engine.pack.once`)
@@ -216,17 +227,37 @@ class Automaton:
 
     def apply(self, state: State, choice: Choice) -> Applied:
         """What a valid action does in a state: the transition without its words."""
-        action = self.pack.actions[choice.type]
-        parameters = dict(choice.parameters)
+        meaning = self._meanings.get(choice) or self._meaning(choice)
+        rule = self._rule(state, choice, meaning)
+        outcome, then = (rule.outcome, rule.then) if rule else (f"{choice.type}.{NO_EFFECT}", Effects(waste=True))
+        after, pointed = self._after(state, then, meaning)
+        reward = self.pack.rewards.waste if then.waste else 0
+        if after is not state:
+            reward += self.progress(after) - self.progress(state) + (self.goal_reward if after.resolved else 0)
+        return Applied(after, reward, outcome, then, meaning.asked, pointed)
+
+    def _meaning(self, choice: Choice) -> _Meaning:
+        action, parameters = self.pack.actions[choice.type], dict(choice.parameters)
         name = parameters.get(action.asks) if action.asks is not None else None
         asked = self.index[name] if isinstance(name, str) else None
-        situation = self._situation(state, action, parameters, asked)
-        rule = self._rules[action.name](situation)
-        outcome, then = (rule.outcome, rule.then) if rule else (f"{action.name}.{NO_EFFECT}", Effects(waste=True))
-        after, pointed = self._after(state, then, situation, asked, parameters.get(action.classifies or ""))
-        reward = self.progress(after) - self.progress(state) + (self.pack.rewards.waste if then.waste else 0)
-        reward += self.goal_reward if after.resolved else 0
-        return Applied(after, reward, outcome, then, asked, pointed)
+        category = parameters.get(action.classifies) if action.classifies is not None else None
+        judged = "absent" if category is None else "right" if category == self.ticket.category else "wrong"
+        return self._meanings.setdefault(choice, _Meaning(asked, category, judged, parameters))
+
+    def _rule(self, state: State, choice: Choice, meaning: _Meaning) -> Rule | None:
+        """The rule that fires. It is kept by all that rules may look at."""
+        missing = sum(self._lacking(state.slots[index]) for index in self._required)
+        wrong = len(self._mistaken(state))
+        asked, need, value, reply = meaning.asked, "none", "none", "none"
+        if asked is not None:
+            need, value, reply = self._need[asked], state.slots[asked].value, self._move(state, asked).kind
+        key = (choice, value, reply, state.classified, missing, wrong, state.facts)
+        if key not in self._fired:
+            goal = "met" if self.goal_met(state.facts) else "unmet"
+            facts = dict(zip(self.pack.facts, state.facts, strict=True))
+            known = need, value, reply, meaning.judged, state.classified, self.task.classifier, missing, wrong, goal
+            self._fired[key] = self._rules[choice.type](Situation(*known, facts, meaning.parameters))
+        return self._fired[key]
 
     def _spoken(self, state: State, choice: Choice) -> Transition:
         done = self.apply(state, choice)
@@ -245,16 +276,15 @@ class Automaton:
         text = _filled(text, words)
         return Transition(after, done.reward, done.outcome, then.waste, action.speaker, turn, text, words)
 
-    def _after(
-        self, state: State, then: Effects, situation: Situation, asked: int | None, category: Scalar | None
-    ) -> tuple[State, tuple[int, ...]]:
+    def _after(self, state: State, then: Effects, meaning: _Meaning) -> tuple[State, tuple[int, ...]]:
         """The state after a rule's effects, and the fields whose wrong values were pointed out."""
+        asked = meaning.asked
         if asked is not None and self.task.classifier == "agent" and state.classified == "none":
             state = state._replace(asked=True)
         if then.learn and asked is not None:
             state = self._learned(state, asked)
         if then.classify:
-            state = self._classified(state, situation, category)
+            state = self._classified(state, meaning)
         if then.set:
             facts = zip(self.pack.facts, state.facts, strict=True)
             state = state._replace(facts=tuple(then.set.get(name, value) for name, value in facts))
@@ -265,24 +295,6 @@ class Automaton:
         if then.resolve and self._finished(state):
             state = state._replace(resolved=True)
         return state, pointed
-
-    def _situation(
-        self, state: State, action: Action, parameters: Mapping[str, Scalar], asked: int | None
-    ) -> Situation:
-        category = parameters.get(action.classifies) if action.classifies is not None else None
-        return Situation(
-            need=self._need[asked] if asked is not None else "none",
-            value=state.slots[asked].value if asked is not None else "none",
-            reply=self._move(state, asked).kind if asked is not None else "none",
-            category="absent" if category is None else "right" if category == self.ticket.category else "wrong",
-            classified=state.classified,
-            classifier=self.task.classifier,
-            missing=sum(self._lacking(state.slots[index]) for index in self._required),
-            wrong=len(self._mistaken(state)),
-            goal="met" if self.goal_met(state.facts) else "unmet",
-            facts=dict(zip(self.pack.facts, state.facts, strict=True)),
-            parameters=parameters,
-        )
 
     def _move(self, state: State, index: int) -> Move:
         moves = self.scripts[index].moves
@@ -296,19 +308,19 @@ class Automaton:
             value = "wrong" if given.wrong else "right"
             # A wrong value that was pointed out and is only repeated stays pointed out.
             pointed = given.wrong and old.pointed and old.source == given.source
-            slots[given.slot] = old._replace(value=value, source=given.source, pointed=pointed)
-        slot = slots[asked]
-        if move.kind == "waive" and slot.value != "right":
-            slot = slot._replace(value="waived", pointed=False)
+            slots[given.slot] = Slot(old.turn, value, given.source, pointed)
+        turn, value, source, pointed = slots[asked]
+        if move.kind == "waive" and value != "right":
+            value, pointed = "waived", False
         last = max(len(self.scripts[asked].moves) - 1, 0)
-        slots[asked] = slot._replace(turn=min(slot.turn + 1, last))
+        slots[asked] = Slot(min(turn + 1, last), value, source, pointed)
         return state._replace(slots=tuple(slots))
 
-    def _classified(self, state: State, situation: Situation, category: Scalar | None) -> State:
-        if situation.category == "wrong":
+    def _classified(self, state: State, meaning: _Meaning) -> State:
+        if meaning.judged == "wrong":
             hidden = self.task.required == "after_classify"
-            return state._replace(classified="wrong", chosen=str(category) if hidden else None, asked=False)
-        told = situation.category == "right" or self.task.classifier == "desk"
+            return state._replace(classified="wrong", chosen=str(meaning.category) if hidden else None, asked=False)
+        told = meaning.judged == "right" or self.task.classifier == "desk"
         first = state.classified == "none" and not state.asked
         return state._replace(
             classified="right" if told else "shown", chosen=None, earned=state.earned or (told and first), asked=False

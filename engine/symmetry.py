@@ -1,5 +1,5 @@
 """Which fields of an automaton are interchangeable: same need, same script, nothing said about other fields, no rule
-that tells them apart.
+that tells them apart. So are wrong categories that no rule tells apart.
 
 States that differ only by interchangeable fields have the same future but for names. They share a representative.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from engine.action import Choice, action_space
@@ -35,7 +36,13 @@ class Symmetry:
             groups.setdefault(self.kind(index), []).append(index)
         self._groups = groups
         self._shared = [group for group in groups.values() if len(group) > 1]
-        self.leader = {index: group[0] for group in groups.values() for index in group}
+        self._bases = [self._base(index) for index in range(len(machine.scripts))]
+        leader = {index: group[0] for group in groups.values() for index in group}
+        first: dict[Hashable, str] = {}
+        asked = ((name, tuple(test(name) for test in self._tests.categories)) for name in machine.pack.categories)
+        leading = {name: first.setdefault(tests, name) for name, tests in asked}
+        # For each slot, the first that is like it, and for each category the first that no rule tells from it.
+        self.leaders = leader, leading
 
     def kind(self, index: int) -> Hashable:
         """What makes slots alike; a related slot is like no other."""
@@ -78,34 +85,45 @@ class Symmetry:
 
     def canonical(self, state: State) -> State:
         """The representative of all states that differ only by interchangeable fields or by what is shown."""
-        slots = [self._local(slot, index) for index, slot in enumerate(state.slots)]
+        # Of a source no more matters than which wrong value it is.
+        slots = [
+            slot if not slot.source or slot.value == "wrong" else Slot(slot.turn, slot.value, 0, slot.pointed)
+            for slot in state.slots
+        ]
         for group in self._shared:
-            for index, slot in zip(group, sorted(slots[index] for index in group), strict=True):
-                slots[index] = slot
-        absolute = (
-            slot._replace(source=slot.source + self._base(i)) if slot.source else slot for i, slot in enumerate(slots)
-        )
-        return state._replace(slots=tuple(absolute), chosen=None)
+            for index, slot in zip(group, sorted(self._local(slots[index], index) for index in group), strict=True):
+                slots[index] = slot._replace(source=slot.source + self._bases[index]) if slot.source else slot
+        return state._replace(slots=tuple(slots), chosen=None)
 
     def alike(self, state: State) -> dict[Hashable, list[Choice]]:
-        """The valid choices, those that ask for interchangeable fields in the same state together."""
+        """The valid choices, those together that do the same but for names."""
         groups: dict[Hashable, list[Choice]] = {}
-        actions = self._machine.pack.actions
-        for choice in action_space(self._machine.pack).choices:
-            asks = actions[choice.type].asks
-            name = dict(choice.parameters).get(asks) if asks is not None else None
-            key: Hashable = choice
-            if name is not None:
-                index = self._machine.index[str(name)]
-                others = tuple(pair for pair in choice.parameters if pair[0] != asks)
-                key = (choice.type, others, self.leader[index], self._local(state.slots[index], index))
-            groups.setdefault(key, []).append(choice)
+        for choice, key, index in self._choices:
+            found: Hashable = key if index is None else (key, self._local(state.slots[index], index))
+            groups.setdefault(found, []).append(choice)
         return groups
+
+    @cached_property
+    def _choices(self) -> list[tuple[Choice, int, int | None]]:
+        """Each valid choice, a number for what is alike but for what is known, and the index of the field asked for."""
+        machine, (fields, categories) = self._machine, self.leaders
+        keys: dict[Hashable, int] = {}
+        found = []
+        for choice in action_space(machine.pack).choices:
+            action, parameters = machine.pack.actions[choice.type], dict(choice.parameters)
+            name = parameters.pop(action.asks, None) if action.asks is not None else None
+            category = parameters.pop(action.classifies, None) if action.classifies is not None else None
+            index = machine.index[str(name)] if name is not None else None
+            judged = (category == machine.ticket.category, categories[str(category)]) if category is not None else None
+            key = (choice.type, *parameters.items(), judged, fields[index] if index is not None else None)
+            found.append((choice, keys.setdefault(key, len(keys)), index))
+        return found
 
     def _local(self, slot: Slot, index: int) -> Slot:
         """A slot with no more of its source than matters: which wrong value of its own script was given."""
-        source = slot.source - self._base(index) if slot.value == "wrong" else 0
-        return slot if source == slot.source else slot._replace(source=source)
+        if not slot.source:
+            return slot
+        return slot._replace(source=slot.source - self._bases[index] if slot.value == "wrong" else 0)
 
     def _base(self, index: int) -> int:
         if index in self.related:

@@ -9,8 +9,8 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, MutableMapping
-from functools import cache, partial
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, MutableMapping
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from asgiref.wsgi import WsgiToAsgi
@@ -23,7 +23,7 @@ from server.peers import Patience, Peer, Peers
 from server.problems import Problem
 from server.service import Caller, Service
 from server.sessions import Session, Sessions
-from server.tally import COUNTED, REQUEST_SECONDS, REQUESTS
+from server.tally import COUNTED, REQUEST_SECONDS
 from server.together import Together
 from server.upkeep import Upkeep
 
@@ -64,7 +64,9 @@ class Asgi:
         self._flask = WsgiToAsgi(flask.wsgi_app, duplicate_header_limit=0)  # type: ignore[no-untyped-call]
         self._hot = {**http.HOT, **mcp.routes}
         self._peers = Peers(patience)
-        self._together = Together(service) if service.durable else None
+        self._together = Together(service)
+        # A durable store writes once for all steps that come at the same time.
+        self._gathered = http.HOT[http.STEP] if service.durable else None
         self._intake = Intake()
         self._busy = 0  # HTTP requests that aren't answered yet
         self._chores: asyncio.Task[None] | None = None
@@ -108,7 +110,8 @@ class Asgi:
             scope = _origin_form(scope)
         path, headers = scope["path"], _Headers(scope["headers"])
         key = (scope["method"], path)
-        native = key in self._hot or key in http.BATCHES
+        route = self._hot.get(key)
+        native = route is not None or key in http.BATCHES
         address = scope["client"][0] if scope.get("client") else None
         self._busy += 1
         try:
@@ -127,7 +130,13 @@ class Asgi:
                     if not native:
                         await self._through_flask(scope, content, send)
                         return
-                    answer = await self._natively(key, _request(scope, headers, content, address, owner, self._gate))
+                    request = _request(scope, headers, content, address, owner, self._gate)
+                    if route is None:
+                        answer = await self._in_slices(key, request)
+                    elif route is self._gathered:
+                        answer = await self._together.step(request)
+                    else:
+                        answer = http.respond(self._service, route, request)
                 finally:
                     self._intake.let_go(content)
             await _send(send, answer, self._gate.cors(headers.get("origin")))
@@ -135,14 +144,16 @@ class Asgi:
             self._busy -= 1
         count_request(path if native else "other", answer.status, time.perf_counter() - started)
 
-    async def _natively(self, key: tuple[str, str], request: http.Request) -> http.Answer:
-        if self._together is not None and key == http.STEP:
-            return await self._together.step(request)
-        route = self._hot.get(key)
-        if route is not None:
-            return http.respond(self._service, route, request)
-        work = http.BATCHES[key](self._service, request.body, request.owner, request.spend)
-        return await _in_slices(http.respond_in_slices(work))
+    async def _in_slices(self, key: tuple[str, str], request: http.Request) -> http.Answer:
+        """Lets everybody else have a turn between the slices of a batch."""
+        work = http.respond_in_slices(http.BATCHES[key](self._service, request.body, request.owner, request.spend))
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                answer: http.Answer = end.value
+                return answer
+            await asyncio.sleep(0)
 
     async def _through_flask(self, scope: Scope, content: bytes, send: Send) -> None:
         """Flask has one thread for everybody: its answer is kept first, lest a peer that reads slowly hold that up."""
@@ -245,17 +256,6 @@ async def _converse(receive: Receive, peer: Peer, reply_to: Callable[[str], prot
             return
 
 
-async def _in_slices(work: Generator[None, None, http.Answer]) -> http.Answer:
-    """Lets everybody else have a turn between the slices."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            answer: http.Answer = end.value
-            return answer
-        await asyncio.sleep(0)
-
-
 def _once(content: bytes) -> Receive:
     async def receive() -> Message:
         return {"type": "http.request", "body": content, "more_body": False}
@@ -315,8 +315,8 @@ def _request(
 
 
 async def _send(send: Send, answer: http.Answer, more: Headers) -> None:
-    headers = [*_DRESS, (b"content-length", b"%d" % len(answer.body))]
-    headers.append(_JSON if answer.media_type == http.JSON else (b"content-type", answer.media_type.encode("ascii")))
+    kind = _JSON if answer.media_type == http.JSON else (b"content-type", answer.media_type.encode("ascii"))
+    headers = [kind, (b"content-length", b"%d" % len(answer.body)), *_DRESS]
     for name, value in (*answer.headers, *more):
         headers.append((name.lower().encode("ascii"), value.encode("latin-1")))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -329,14 +329,10 @@ _DRESS = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HE
 
 def count_request(route: str, status: int, seconds: float, protocol: str = "http") -> None:
     """Note a request that was answered."""
-    answered, took = _labels(protocol, route, status)
-    COUNTED.add(REQUESTS, answered)
-    COUNTED.observe(REQUEST_SECONDS, took, seconds)
+    COUNTED.observe(REQUEST_SECONDS, (protocol, route, _STATUSES[status]), seconds)
 
 
-@cache  # routes and statuses are few: what isn't a route of its own counts as "other"
-def _labels(protocol: str, route: str, status: int) -> tuple[tuple[str, str, str], tuple[str, str]]:
-    return (protocol, route, str(status)), (protocol, route)
+_STATUSES = {status: str(status) for status in range(100, 600)}
 
 
 async def _keep_up(upkeep: Upkeep) -> None:

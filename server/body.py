@@ -248,7 +248,7 @@ def step_body(body: Any) -> tuple[Mapping[str, Any], str | None, str | None]:
     """What makes a StepBody. Raises Problem 422. `{"type": ...}` without an envelope is an action too."""
     if type(body) is dict and "request_id" not in body:
         usual, named = body.get("action"), body.get("episode_id")
-        if type(usual) is dict and (named is None or (type(named) is str and 0 < len(named) <= MAX_ID)):
+        if type(usual) is dict and ((type(named) is str and 0 < len(named) <= MAX_ID) or named is None):
             return usual, named, None  # it needs no reader
     body = {} if body is None else _as_object(body)
     read = _Reader(body)

@@ -37,9 +37,11 @@ FILES = "worker-{}.json"  # there are other files in their folder
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = openmetrics.CONTENT_TYPE_LATEST
 
+REQUESTS = "deskproof_requests_total"  # is not counted for itself: each request is timed
+
 # What is said about each, and its labels.
 COUNTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    tally.REQUESTS: ("Requests answered.", ("protocol", "route", "status")),
+    REQUESTS: ("Requests answered.", ("protocol", "route", "status")),
     tally.STEPS: ("Steps taken.", ("pack",)),
     tally.INVALID_STEPS: ("Steps whose action was invalid.", ("pack",)),
     tally.EPISODES_STARTED: ("Episodes begun.", ("pack",)),
@@ -118,7 +120,7 @@ class Metrics:
         known: Totals = {(tally.STORE_ERRORS, ()): [0]}
         for name in (tally.STEPS, tally.INVALID_STEPS, tally.EPISODES_STARTED):
             known |= {(name, (pack.name,)): [0] for pack in packs}
-        totals = known | everywhere
+        totals = known | _requests(everywhere)
         for name, (says, labels) in COUNTERS.items():
             counter = CounterMetricFamily(name, says, labels=labels)
             for values, (n,) in _of(name, totals):
@@ -182,6 +184,14 @@ class Shared:
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _requests(totals: Totals) -> Totals:
+    """The totals with requests counted by status, and timed whatever their status is."""
+    timed = {key: row for key, row in totals.items() if key[0] == tally.REQUEST_SECONDS}
+    counted = {(REQUESTS, labels): [sum(row[:-1])] for (_, labels), row in timed.items()}
+    rest = {key: row for key, row in totals.items() if key not in timed}
+    return merged([rest | counted, *({(name, labels[:2]): row} for (name, labels), row in timed.items())])
 
 
 def _write(file: Path, totals: Totals, sockets: int) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from engine.action import action_space, normalise
 from engine.case import make_case
 from engine.episode import Episode
@@ -23,6 +25,7 @@ CASES = 1_024  # whose first moment is kept
 MOMENTS = 8_192  # that are kept as the next of another, some kilobytes each
 
 MAX_ACTION = 16 * 1024  # bytes of an action as JSON: it is stored, and every later answer has it in its history
+OWN = 16 * 1024  # bytes of an episode's own actions, beyond which it isn't kept at hand
 MEMBERS = 64  # of an action; to look up one that has many more takes longer than to see that it is too large
 
 _Members = tuple[tuple[str, Any], ...]  # an action's, in the order in which they came
@@ -36,7 +39,7 @@ class Moment:
     `shared`: other episodes may come to it. None does where the agent has said what nobody is expected to.
     """
 
-    __slots__ = ("_next", "_parts", "_shared", "action", "end_reason", "episode", "size", "steps")
+    __slots__ = ("_next", "_parts", "_shared", "action", "end_reason", "episode", "size", "stays", "steps")
 
     def __init__(self, episode: Episode, shared: bool = True, size: int = 0) -> None:
         self.episode = episode
@@ -44,6 +47,7 @@ class Moment:
         self.action: Mapping[str, Any] = episode.steps[-1].action if episode.steps else {}  # that led here, canonical
         self.end_reason = episode.end_reason  # None while it goes on
         self.size = size  # bytes of the actions so far that are nobody else's
+        self.stays = self.end_reason is None and size <= OWN  # whether it may be kept at hand
         self._shared = shared
         self._next: dict[_Members, Moment] = {}
         self._parts: tuple[bytes, bytes] | None = None
@@ -79,7 +83,11 @@ class Moment:
             parts = self._encoded()
             if self._shared:
                 self._parts = parts
-        return parts[0], encode(episode_id), _BY[addressed_by], parts[1]
+        try:
+            name = orjson.dumps(episode_id)  # what `encode` tries first: each item of a batch comes here
+        except TypeError:
+            name = encode(episode_id)
+        return parts[0], name, _BY[addressed_by], parts[1]
 
     def _encoded(self) -> tuple[bytes, bytes]:
         """What stands before the episode's id, and what after how it was addressed."""

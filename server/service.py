@@ -47,7 +47,6 @@ class Caller(NamedTuple):
         return "cookie" if self.cookie is not None else "address"
 
 
-OWN = 16 * 1024  # bytes of an episode's own actions, beyond which it isn't kept at hand
 Encoded = tuple[bytes, ...]  # JSON, in pieces
 Taken = tuple[str, str, Moment]  # what a request came to: the episode's id, how it was addressed, where it stands
 
@@ -74,7 +73,7 @@ class _AtHand:
 
     def put(self, key: Key, moment: Moment) -> _Running:
         running = _Running(key, moment)
-        if moment.size > OWN:
+        if not moment.stays:
             return running
         self._running[key.episode_id] = running
         if len(self._running) > self._capacity:
@@ -189,11 +188,9 @@ class Service:
                 running_by_id[episode_id] = running = at_hand(name) or self._load(name, request_id)
                 before = running.moment
                 after = before.step(action)
-                step = taken.get(after) if request_id is None else None
+                step = taken.get(after) if request_id is None else Step(after.action, request_id, at)
                 if step is None:
-                    step = Step(after.action, request_id, at)
-                    if request_id is None:
-                        taken[after] = step
+                    step = taken[after] = Step(after.action, None, at)
                 came_to.append(after)
                 appends.append((running.key, before.steps, step, after.end_reason))
         except (Problem, Repeated):
@@ -202,7 +199,10 @@ class Service:
             return None
         answers: list[Encoded] = []
         for (episode_id, running), after in zip(running_by_id.items(), came_to, strict=True):
-            self._advance(running, after)
+            if after.stays:
+                running.moment = after
+            else:
+                self._at_hand.drop(running.key.episode_id)
             answers.append(after.answer(episode_id, "id"))
         if events.heard():
             for episode_id, after, (_, _, step, _) in zip(running_by_id, came_to, appends, strict=True):
@@ -355,7 +355,7 @@ class Service:
         return after
 
     def _advance(self, running: _Running, after: Moment) -> None:
-        if after.end_reason is None and after.size <= OWN:
+        if after.stays:
             running.moment = after
         else:
             self._at_hand.drop(running.key.episode_id)

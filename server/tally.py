@@ -13,7 +13,6 @@ from threading import get_ident
 from typing import Final
 
 # What may be counted; the labels' values come from packs and routes, never from clients.
-REQUESTS: Final = "deskproof_requests_total"  # protocol, route, status
 STEPS: Final = "deskproof_steps_total"  # pack
 INVALID_STEPS: Final = "deskproof_invalid_steps_total"  # pack
 EPISODES_STARTED: Final = "deskproof_episodes_started_total"  # pack
@@ -21,7 +20,7 @@ EPISODES_ENDED: Final = "deskproof_episodes_ended_total"  # pack (empty where it
 STORE_ERRORS: Final = "deskproof_store_errors_total"  # none
 
 # What may be timed.
-REQUEST_SECONDS: Final = "deskproof_request_seconds"  # protocol, route
+REQUEST_SECONDS: Final = "deskproof_request_seconds"  # protocol, route, status
 
 # The upper bounds of the durations that are told apart, in seconds, each included.
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

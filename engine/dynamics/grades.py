@@ -8,11 +8,15 @@ that a sum of polynomials is one sum of integers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import TypeVar
 
-from engine.dynamics.graph import Graph
+from engine.dynamics.graph import Edge, Graph
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,16 @@ def _shares(graph: Graph) -> tuple[list[int], int]:
 def _easy(graph: Graph) -> Fraction:
     shares, whole = _shares(graph)
     enough = (whole + 1) // 2  # of 1, where none was missing: 1
-    row = [min(share, enough) for share in shares]
-    ends = row
-    for sequences in _sequences(graph):
+    ends = [min(share, enough) for share in shares]
+    row = ends
+    moves = _moves(graph, lambda edge: None)
+    for remaining in range(1, graph.horizon + 1):
+        sequences = graph.choices**remaining
         row = [
-            sum(edge.number * row[edge.target] for edge in edges) if edges else ends[state] * sequences * graph.choices
-            for state, edges in enumerate(graph.edges)
+            sum([number * row[target] for target, _, number in moves[state]])
+            if moves[state]
+            else ends[state] * sequences
+            for state in range(graph.within(remaining))
         ]
     return Fraction(row[0], enough * graph.choices**graph.horizon)
 
@@ -60,57 +68,63 @@ def _medium(graph: Graph) -> Fraction:
     bits = most.bit_length() + 1
     # By state: the share of the last state, and that times the asks not wasted, both by the number of asks.
     share, useful = shares, [0] * len(shares)
-    for sequences in _sequences(graph):
+    moves = _moves(graph, lambda edge: (edge.asks, edge.asks and not edge.wasted))
+    for remaining in range(1, graph.horizon + 1):
+        sequences = graph.choices**remaining
         share_row, useful_row = [], []
-        for state, edges in enumerate(graph.edges):
-            ended = shares[state] * sequences * graph.choices if not edges else 0
-            worth = 0
-            for edge in edges:
-                after, earned = share[edge.target], useful[edge.target]
-                if edge.asks:
-                    earned = (earned if edge.wasted else earned + after) << bits
-                    after <<= bits
-                ended += edge.number * after
-                worth += edge.number * earned
-            share_row.append(ended)
-            useful_row.append(worth)
+        for state in range(graph.within(remaining)):
+            ended = shares[state] * sequences if not moves[state] else 0
+            worth = ended_asks = worth_asks = 0
+            for target, (asks, pays), number in moves[state]:
+                if not asks:
+                    ended += number * share[target]
+                    worth += number * useful[target]
+                else:
+                    ended_asks += number * share[target]
+                    worth_asks += number * (useful[target] + share[target] if pays else useful[target])
+            share_row.append(ended + (ended_asks << bits))
+            useful_row.append(worth + (worth_asks << bits))
         share, useful = share_row, useful_row
     mask = (1 << bits) - 1
     total = Fraction(share[0] & mask)  # no ask made: the share
-    for asks in range(1, graph.horizon + 1):
-        total += Fraction(useful[0] >> asks * bits & mask, asks)
+    for made in range(1, graph.horizon + 1):
+        total += Fraction(useful[0] >> made * bits & mask, made)
     return total / Fraction(whole * graph.choices**graph.horizon)
 
 
 def _hard(graph: Graph, optimal_steps: int | None) -> Fraction:
     horizon, machine = graph.horizon, graph.machine
     unit = 2 * lcm(*range(1, horizon + 1))
-    agent = machine.reads
+    agent = machine.task.classifier == "agent" and machine.ticket.category is not None
+    resolved = [state.resolved for state in graph.states]
+    moves = _moves(graph, lambda edge: edge.classified)
     # By state, what is to be had where the first classification was right, and where there was none yet.
     right = [0] * len(graph.states)
     none = right
-    for taken, sequences in zip(range(horizon - 1, -1, -1), _sequences(graph), strict=True):
+    for remaining in range(1, horizon + 1):
+        steps = horizon - remaining + 1
+        efficiency = unit if optimal_steps is None else min(unit, unit * optimal_steps // steps)
+        goal = efficiency * graph.choices ** (remaining - 1)
         right_row, none_row = [], []
-        for edges in graph.edges:
+        for state in range(graph.within(remaining)):
             settled = undecided = 0
-            for edge in edges:
-                if graph.states[edge.target].resolved:
-                    steps = taken + 1
-                    efficiency = unit if optimal_steps is None else min(unit, unit * optimal_steps // steps)
-                    after = efficiency * sequences
-                    first = after // 2
-                else:
-                    after, first = right[edge.target], none[edge.target]
-                if edge.classified is not None:
-                    first = after if edge.classified == "right" else after // 2
-                settled += edge.number * after
-                undecided += edge.number * first
+            for target, told, number in moves[state]:
+                after, first = (goal, goal // 2) if resolved[target] else (right[target], none[target])
+                settled += number * after
+                undecided += number * (first if told is None else after if told == "right" else after // 2)
             right_row.append(settled)
             none_row.append(undecided)
         right, none = right_row, none_row
     return Fraction((none if agent else right)[0], unit * graph.choices**horizon)
 
 
-def _sequences(graph: Graph) -> list[int]:
-    """How many sequences of valid actions there are of 0, 1, 2 ... steps, one step fewer than `max_steps`."""
-    return [graph.choices**steps for steps in range(graph.horizon)]
+def _moves(graph: Graph, kind: Callable[[Edge], T]) -> list[list[tuple[int, T, int]]]:
+    """For each state: where one gets by actions of each kind, and by how many. Grades see no more than that."""
+    moves = []
+    for edges in graph.edges:
+        counts: dict[tuple[int, T], int] = {}
+        for edge in edges:
+            key = edge.target, kind(edge)
+            counts[key] = counts.get(key, 0) + edge.number
+        moves.append([(target, what, number) for (target, what), number in counts.items()])
+    return moves

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.action import Choice, action_space
-from engine.automaton import Automaton, State
+from engine.automaton import Applied, Automaton, State
 from engine.pack import Pack, Rule, once
 from engine.solve import Budget
 from engine.symmetry import Symmetry
@@ -58,6 +59,10 @@ class Graph:
         """How many valid actions there are in every state."""
         return len(action_space(self.machine.pack).choices)
 
+    def within(self, remaining: int) -> int:
+        """How many states, the first ones, are reached early enough to be met with so many steps that remain."""
+        return bisect_right(self.depths, self.horizon - remaining)
+
     def collected(self) -> tuple[int, ...]:
         """For each state, how many of the fields missing at the start are rightly known or waived."""
         return tuple(self.machine.collected(state) for state in self.states)
@@ -79,7 +84,6 @@ def explore(machine: Automaton, budget: Budget) -> Graph:
         OverBudget: after as many different moves as the budget has.
     """
     symmetry = Symmetry(machine)
-    rules = _rules(machine.pack)
     initial = symmetry.canonical(machine.initial)
     numbers, states, depths = {initial: 0}, [initial], [0]
     came: list[tuple[int, Edge] | None] = [None]
@@ -90,22 +94,9 @@ def explore(machine: Automaton, budget: Budget) -> Graph:
         for choices in () if over else symmetry.alike(state).values():
             budget.spend()
             move = machine.apply(state, choices[0])
-            after = symmetry.canonical(move.state)
+            after = state if move.state is state else symmetry.canonical(move.state)
             target = numbers.setdefault(after, len(states))
-            action = machine.pack.actions[choices[0].type]
-            turn = (move.asked, state.slots[move.asked].turn) if move.asked is not None and move.then.learn else None
-            edge = Edge(
-                choices[0],
-                len(choices),
-                target,
-                move.reward,
-                move.outcome,
-                rules.get(id(move.then)),
-                move.then.waste,
-                action.asks is not None,
-                move.state.classified if action.classifies is not None else None,
-                turn,
-            )
+            edge = _edge(machine, state, choices, target, move)
             if target == len(states):
                 states.append(after)
                 depths.append(depths[number] + 1)
@@ -115,6 +106,22 @@ def explore(machine: Automaton, budget: Budget) -> Graph:
             found[key] = edge if known is None else known._replace(number=known.number + edge.number)
         edges.append(tuple(found.values()))
     return Graph(machine, symmetry, tuple(states), tuple(edges), tuple(depths), tuple(came), numbers)
+
+
+def _edge(machine: Automaton, state: State, choices: list[Choice], target: int, move: Applied) -> Edge:
+    action = machine.pack.actions[choices[0].type]
+    return Edge(
+        choices[0],
+        len(choices),
+        target,
+        move.reward,
+        move.outcome,
+        _rules(machine.pack).get(id(move.then)),
+        move.then.waste,
+        action.asks is not None,
+        move.state.classified if action.classifies is not None else None,
+        (move.asked, state.slots[move.asked].turn) if move.asked is not None and move.then.learn else None,
+    )
 
 
 @once

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.dynamics.graph import Edge, Graph
-from engine.dynamics.values import Values
+from engine.dynamics.values import Partial, Table, Values
 
 Line = tuple[tuple[int, Edge], ...]  # each edge with the number of the state that it leaves
 
@@ -45,7 +45,7 @@ def to_goal(values: Values) -> Optimal | None:
 
 def lines(
     graph: Graph,
-    table: tuple[tuple[int | None, ...], ...],
+    table: Table | Partial,
     over: Callable[[int, int], bool],
     through: Callable[[Edge], bool] = lambda edge: True,
 ) -> Optimal:

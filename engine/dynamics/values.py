@@ -6,15 +6,18 @@ so far. The uniformly random policy takes each valid action, with all its parame
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from engine.dynamics.graph import Edge, Graph
 from engine.pack import REWARD_UNIT
 
-# By the steps that remain, then by the number of the state. None where there is no such episode.
-Table = tuple[tuple[int, ...], ...]
-Partial = tuple[tuple[int | None, ...], ...]
+# By the steps that remain, then by the number of the state: of those that can be met with so many steps that remain.
+Table = tuple[Sequence[int], ...]
+# The same; None where there is no such episode.
+Partial = tuple[Sequence[int | None], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +26,7 @@ class Values:
 
     `best` and `worst` are the greatest and the least return; `short` is the greatest of an episode that doesn't reach
     the goal; `goal` the greatest of one that does. `random` is the return of the uniformly random policy, summed over
-    all sequences of valid actions of the steps that remain: divide by choices ** steps.
+    all sequences of `max_steps` valid actions.
     """
 
     graph: Graph
@@ -31,7 +34,7 @@ class Values:
     worst: Table
     short: Table
     goal: Partial
-    random: Table
+    random: int
 
     @property
     def optimum(self) -> int:
@@ -42,42 +45,49 @@ class Values:
     def expected(self) -> Fraction:
         """The return of the uniformly random policy, in reward units."""
         graph = self.graph
-        return Fraction(self.random[-1][0], graph.choices**graph.horizon * REWARD_UNIT)
+        return Fraction(self.random, graph.choices**graph.horizon * REWARD_UNIT)
 
 
 def values(graph: Graph) -> Values:
     """The values of an automaton's states, from no step that remains up to `max_steps`."""
-    # States of a depth are met with as many steps fewer: what is out of reach isn't worked out.
-    size, horizon, choices = len(graph.states), graph.horizon, graph.choices
     resolved = [state.resolved for state in graph.states]
     moves = [_merged(edges) for edges in graph.edges]
-    best, worst, short, random = [[(0,) * size] for _ in range(4)]
-    goal: list[tuple[int | None, ...]] = [tuple(0 if over else None for over in resolved)]
-    for remaining in range(1, horizon + 1):
-        rows: tuple[list[int], ...] = ([0] * size, [0] * size, [0] * size, [0] * size)
-        ends: list[int | None] = list(goal[0])
-        last = [table[-1] for table in (best, worst, short, random)]
-        ended, sequences = goal[-1], choices ** (remaining - 1)
-        for state in range(size):
-            if graph.depths[state] + remaining > horizon:
-                break
+    nothing = array("q", bytes(8 * len(resolved)))
+    best, worst, short = [nothing], [nothing], [nothing]
+    goal: list[list[int | None]] = [[0 if over else None for over in resolved]]
+    random = [0] * len(resolved)
+    for remaining in range(1, graph.horizon + 1):
+        highs, lows, cuts = array("q"), array("q"), array("q")
+        ends: list[int | None] = []
+        totals = []
+        high_before, low_before, cut_before, end_before = best[-1], worst[-1], short[-1], goal[-1]
+        sequences = graph.choices ** (remaining - 1)
+        for state in range(graph.within(remaining)):
             high = low = cut = total = 0
-            end = ends[state]
+            end = 0 if resolved[state] else None
             for target, reward, number in moves[state]:
-                high = max(high, reward + last[0][target])
-                low = min(low, reward + last[1][target])
-                if not resolved[target]:
-                    cut = max(cut, reward + last[2][target])
-                total += number * (reward * sequences + last[3][target])
-                after = ended[target]
+                # Comparisons, as calls of `max` take most of the time.
+                if (value := reward + high_before[target]) > high:
+                    high = value
+                if (value := reward + low_before[target]) < low:
+                    low = value
+                if not resolved[target] and (value := reward + cut_before[target]) > cut:
+                    cut = value
+                after = end_before[target]
                 if after is not None and (end is None or reward + after > end):
                     end = reward + after
-            rows[0][state], rows[1][state], rows[2][state], rows[3][state] = high, low, cut, total
-            ends[state] = end
-        for table, row in zip((best, worst, short, random), rows, strict=True):
-            table.append(tuple(row))
-        goal.append(tuple(ends))
-    return Values(graph, tuple(best), tuple(worst), tuple(short), tuple(goal), tuple(random))
+                total += number * (reward * sequences + random[target])
+            highs.append(high)
+            lows.append(low)
+            cuts.append(cut)
+            ends.append(end)
+            totals.append(total)
+        best.append(highs)
+        worst.append(lows)
+        short.append(cuts)
+        goal.append(ends)
+        random = totals
+    return Values(graph, tuple(best), tuple(worst), tuple(short), tuple(goal), random[0])
 
 
 def soonest(known: Values) -> Table:
@@ -92,7 +102,7 @@ def soonest(known: Values) -> Table:
                 if worth[state] == 0
                 else 1
                 + min(earlier[edge.target] for edge in edges if edge.reward + before[edge.target] == worth[state])
-                for state, edges in enumerate(graph.edges)
+                for state, edges in enumerate(graph.edges[: graph.within(remaining)])
             )
         )
     return tuple(table)

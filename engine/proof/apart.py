@@ -40,8 +40,8 @@ class Difference:
 
 
 def difference(first: Pack, second: Pack, tickets: Iterable[str], budget: Budget) -> Difference | None:
-    """A shortest episode of the first of these tickets that isn't the same in two packs with the same actions taken;
-    None where there is none.
+    """An episode of the first of these tickets that isn't the same in two packs with the same actions taken, a shortest
+    one of its case; None where there is none.
 
     Raises:
         OverBudget: after as many moves as the budget has.
@@ -194,14 +194,15 @@ class _Rules:
             return None
         seed = seed_of(self._first, one.ticket, one)
         pair = _Pair(make_case(self._first, one.ticket.id, seed), make_case(self._second, one.ticket.id, seed))
-        if symmetries[0].leader != symmetries[1].leader:  # a rule tells fields apart that are alike in the other pack
+        if symmetries[0].leaders != symmetries[1].leaders:  # a rule tells names apart that are alike in the other pack
             return pair.search(self._budget)
         graph = _graph(one, self._budget)
         number = self._first_different(graph, one, other)
         if number is None:
             self._equal.add(shapes)
             return None
-        return pair.after(choices_of(graph, graph.line_to(number)))
+        # What differs may be a fact, which doesn't show before a rule asks for it.
+        return pair.after(choices_of(graph, graph.line_to(number))) or pair.search(self._budget)
 
     def _first_different(self, graph: Graph, one: Automaton, other: Automaton) -> int | None:
         """The number of a state, of those that are reached in the fewest steps, in which some action differs."""

@@ -21,7 +21,7 @@ from engine.solve import Budget, OverBudget, variants
 from engine.symmetry import Symmetry
 
 # How many different moves are looked at, for all dead rules together, to say why they are dead.
-_LOOK = 200_000
+_LOOK = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,10 @@ def live(pack: Pack, plays: Plays) -> tuple[Check, ...]:
     """
     unproved = {machine.ticket.id for machine, seen in plays if seen is None}
     rules, turns = [*_dead_rules(pack, plays)], [*_dead_turns(pack, plays)]
-    dead = [*_unused(pack)]
-    if not unproved:
-        budget = Budget(_LOOK)
-        dead += [_dead_rule(pack, action, rule, budget) for action, rule in rules]
+    budget = Budget(_LOOK)
+    dead = [_dead_rule(pack, action, rule, budget) for action, rule in rules if not unproved]
     dead += [_dead_turn(pack, *turn) for turn in turns if turn[0].id not in unproved]
+    dead += _unused(pack)
     open_turns = sum(ticket.id in unproved for ticket, _, _ in turns)
     if unproved and (rules or open_turns):
         message = (

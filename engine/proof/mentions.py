@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from unicodedata import category, east_asian_width, normalize
 
 from engine.pack import Text
@@ -49,17 +49,18 @@ def mentioned_like(text: str, sample: str) -> str | None:
     return next((match[0] for match in matches if _whole(text, *match.span())), None)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _sampled(sample: str) -> re.Pattern[str] | None:
-    """The regular expression of a sample's pattern; None where it is all blanks to fill, which any number is like."""
-    parts, fixed = [], ""
+    """The regular expression of a sample's pattern; None where any number, or any word, is like it."""
+    parts, blanks, fixed = [], set[str](), False
     for character, escaped in _characters(sample):
         if escaped or character not in _SAMPLED:
-            fixed += character
             parts.append(re.escape(folded(character) or character))
+            fixed = fixed or character.isalnum()
         else:
             parts.append(_SAMPLED[character])
-    return re.compile("".join(parts)) if any(character.isalnum() for character in fixed) else None
+            blanks.add(character)
+    return re.compile("".join(parts)) if fixed or len(blanks) > 1 else None
 
 
 def _characters(sample: str) -> Iterator[tuple[str, bool]]:
@@ -85,8 +86,7 @@ def _joined(left: str, right: str) -> bool:
 
 
 def _in_word(character: str) -> bool:
-    marks = category(character)[0] == "M" or character == "_"
-    return (character.isalnum() or marks) and not _wide(character)
+    return (character.isalnum() or category(character)[0] == "M") and not _wide(character)
 
 
 def _wide(character: str) -> bool:

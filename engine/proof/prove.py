@@ -23,7 +23,7 @@ from engine.symmetry import Symmetry
 # The checks of single tickets; the others are about a pack as a whole.
 OF_TICKETS = ("P01", "P02", "P03", "P04", "P05", "P06", "P08", "P10")
 # How many different moves are looked at for each variant of a ticket: some seconds, and some hundred megabytes.
-BUDGET = 2_000_000
+BUDGET = 500_000
 
 
 def prove(
@@ -70,7 +70,7 @@ class _Summary:
 
 
 class Prover:
-    """Goes from ticket to ticket, and studies automata of one shape once. `plays` and `openings` are of those so far."""
+    """Goes from ticket to ticket, and studies automata of one shape once. `plays` and `openings` are of all so far."""
 
     def __init__(self, pack: Pack, space: Mapping[str, Any], demands: Demands, budget: int) -> None:
         self._pack, self._demands, self._budget = pack, demands, budget

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from engine.dynamics.grades import expected_grades
-from engine.dynamics.graph import Graph
+from engine.dynamics.graph import Edge, Graph
 from engine.dynamics.loops import paying_loop
 from engine.dynamics.optimal import Line, Optimal, lines, optimal, to_goal
 from engine.dynamics.values import Table, Values, values
@@ -134,44 +134,55 @@ def _farming(known: Study, demands: Demands) -> Fault | None:
 def _idle(known: Study, demands: Demands) -> Fault | None:
     """Fields of which something wrong is learned aren't achieved either: more is shown than is asked."""
     graph = known.graph
-    machine, collected = graph.machine, graph.collected()
-
-    def idle(number: int) -> bool:
-        state = graph.states[number]
-        achieved = collected[number] or state.earned or state.classified == "right" or state.resolved
-        return not achieved
-
-    table = [[0] * len(graph.states)]
-    for _ in range(graph.horizon):
+    idle = [
+        not (collected or state.earned or state.classified == "right" or state.resolved)
+        for state, collected in zip(graph.states, graph.collected(), strict=True)
+    ]
+    moves = [[edge for edge in edges if idle[edge.target]] for edges in graph.edges]
+    table = [(0,) * len(idle)]
+    for remaining in range(1, graph.horizon + 1):
+        last = table[-1]
         row = [
-            max((edge.reward + table[-1][edge.target] for edge in edges if idle(edge.target)), default=0)
-            for edges in graph.edges
+            max([0, *(edge.reward + last[edge.target] for edge in moves[number])])
+            for number in range(graph.within(remaining))
         ]
-        table.append([max(0, worth) for worth in row])
-    kept = tuple(map(tuple, table))
-    if kept[-1][0] > 0:
-        found = lines(graph, kept, _nothing_left(kept), lambda edge: idle(edge.target)).line
-        return Fault("P06", f"returns {_units(kept[-1][0])} to an agent that achieves nothing", found, _dearest(found))
-    for number in range(len(graph.states)):
-        line = graph.line_to(number)
-        if idle(number) and all(idle(edge.target) for _, edge in line):
-            score = machine.task.grader(_record(graph, number, len(line)))
+        table.append(tuple(row))
+    most, kept = table[-1][0], tuple(table)
+    if most > 0:
+        found = lines(graph, kept, _nothing_left(kept), lambda edge: idle[edge.target]).line
+        return Fault("P06", f"returns {_units(most)} to an agent that achieves nothing", found, _dearest(found))
+    return _graded(graph, moves)
+
+
+def _graded(graph: Graph, moves: Sequence[Sequence[Edge]]) -> Fault | None:
+    """Whether an episode that makes these moves alone is graded above 0: its score depends on its steps at the most."""
+    ways: dict[int, Line] = {0: ()}
+    queue, scored = [0], set[int]()
+    for number in queue:  # it grows
+        line = ways[number]
+        if len(line) not in scored:
+            scored.add(len(line))
+            score = graph.machine.task.grader(_idle_record(graph, len(line)))
             if score > 0:
                 return Fault("P06", f"has a score of {score} for an agent that achieves nothing", line)
+        for edge in moves[number] if len(line) < graph.horizon else ():
+            if edge.target not in ways:
+                ways[edge.target] = (*line, (number, edge))
+                queue.append(edge.target)
     return None
 
 
-def _record(graph: Graph, number: int, steps: int) -> dict[str, object]:
+def _idle_record(graph: Graph, steps: int) -> dict[str, object]:
     """What the graders read of an episode without asks that count, which is as well as they can think of it."""
-    machine, state = graph.machine, graph.states[number]
+    machine = graph.machine
     return {
         "task_id": machine.ticket.task,
         "ticket_id": machine.ticket.id,
-        "resolved": state.resolved,
+        "resolved": False,
         "steps": steps,
         "optimal_steps": None,
         "missing_at_start": len(machine.missing_at_start),
-        "collected": machine.collected(state),
+        "collected": 0,
         "asks": 0,
         "asks_wasted": 0,
         "classifier": "none",

@@ -21,6 +21,7 @@ class _Attempt:
     steps: list[Step] = field(default_factory=list)
     end_reason: str | None = None
     touched: float | None = None
+    turn: int = 0  # of its last sign of life, in the order of all
     number: int = field(default_factory=itertools.count().__next__)  # in the order of their creation
 
     def record(self) -> Record:
@@ -51,9 +52,11 @@ class MemoryStore:
         self._capacity = capacity
         self._episodes: dict[str, _Episode] = {}
         self._addresses: OrderedDict[str, Key] = OrderedDict()
-        # The attempts that can be stepped, one an episode, and the others, each in the order of their last change.
-        self._open: OrderedDict[str, _Attempt] = OrderedDict()
+        # The attempts that can be stepped, one an episode; and the others, in the order of their ends.
+        self._open: dict[str, _Attempt] = {}
         self._over: OrderedDict[Key, None] = OrderedDict()
+        self._turn = 0
+        self._idle: list[tuple[int, str]] = []  # open ones by the turn that they had, those left alone longest last
         self._packs: dict[str, str] = {}
         self._notes: dict[str, tuple[str, float]] = {}
         self._lock = threading.Lock()
@@ -64,7 +67,8 @@ class MemoryStore:
             episode = self._episodes.setdefault(episode_id, _Episode())
             self._close(episode_id)
             episode.newest += 1
-            attempt = _Attempt(Key(episode_id, episode.newest), start, start.at)
+            self._turn += 1
+            attempt = _Attempt(Key(episode_id, episode.newest), start, start.at, turn=self._turn)
             episode.attempts[episode.newest] = self._open[episode_id] = attempt
             if start.request_id is not None:
                 episode.requests[start.request_id] = (episode.newest, 0)
@@ -105,8 +109,7 @@ class MemoryStore:
             attempt = self._attempt(key)
             if attempt is not None:
                 attempt.touched = at
-                if attempt is self._open.get(key.episode_id):
-                    self._open.move_to_end(key.episode_id)
+                self._turn = attempt.turn = self._turn + 1
 
     def expire(self, before: float, at: float) -> int:
         with self._lock:
@@ -115,7 +118,7 @@ class MemoryStore:
                 for attempt in self._open.values()
                 if attempt.changed < before and (attempt.touched is None or attempt.touched < before)
             ]
-            for attempt in stale:
+            for attempt in sorted(stale, key=lambda attempt: attempt.turn):
                 attempt.end_reason, attempt.changed = "expired", at
                 self._close(attempt.key.episode_id)
             return len(stale)
@@ -216,23 +219,23 @@ class MemoryStore:
 
     def _extend(self, appends: Sequence[Append]) -> bool:
         found = []
-        for key, index, step, end_reason in appends:
-            episode_id, request_id = key.episode_id, step.request_id
-            attempt = self._open.get(episode_id)
-            if attempt is None or attempt.key != key or len(attempt.steps) != index:
+        for key, index, step, _ in appends:
+            attempt = self._open.get(key[0])
+            if attempt is None or (attempt.key is not key and attempt.key != key) or len(attempt.steps) != index:
                 return False
-            if request_id is not None and self._find(episode_id, request_id) is not None:
+            if step.request_id is not None and self._find(key.episode_id, step.request_id) is not None:
                 return False
-            found.append((attempt, episode_id, step, request_id, end_reason))
-        for attempt, episode_id, step, request_id, end_reason in found:
+            found.append(attempt)
+        self._turn = turn = self._turn + 1  # of all of them: they came at the same time
+        for attempt, (key, _, step, end_reason) in zip(found, appends, strict=True):
             attempt.steps.append(step)
             attempt.changed = step.at
-            self._open.move_to_end(episode_id)
-            if request_id is not None:
-                self._episodes[episode_id].requests[request_id] = (attempt.key.attempt, len(attempt.steps))
+            attempt.turn = turn
+            if step.request_id is not None:
+                self._episodes[key.episode_id].requests[step.request_id] = (key.attempt, len(attempt.steps))
             if end_reason is not None:
                 attempt.end_reason = end_reason
-                self._close(episode_id)
+                self._close(key.episode_id)
         return True
 
     def _refuse_repeat(self, episode_id: str, request_id: str | None) -> None:
@@ -247,7 +250,17 @@ class MemoryStore:
             self._over[attempt.key] = None
 
     def _drop_oldest(self) -> None:
-        self._drop(self._over.popitem(last=False)[0] if self._over else self._open.popitem(last=False)[1].key)
+        self._drop(self._over.popitem(last=False)[0] if self._over else self._open.pop(self._left_alone()).key)
+
+    def _left_alone(self) -> str:
+        """The open episode that was left alone for longest. One that was stepped since they were sorted comes later."""
+        while True:
+            if not self._idle:
+                self._idle = sorted(((attempt.turn, name) for name, attempt in self._open.items()), reverse=True)
+            turn, name = self._idle.pop()
+            attempt = self._open.get(name)
+            if attempt is not None and attempt.turn == turn:
+                return name
 
     def _drop(self, key: Key) -> None:
         episode = self._episodes[key.episode_id]

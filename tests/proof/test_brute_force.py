@@ -1,4 +1,4 @@
-"""What `engine.dynamics` and `engine.solve` say of small packs is what brute force over all sequences of actions says."""
+"""What `engine.dynamics` and `engine.solve` say of small packs is what brute force over all sequences says."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from engine.action import action_space
 from engine.automaton import Automaton
 from engine.dynamics.graph import Graph, explore
 from engine.dynamics.optimal import to_goal
+from engine.episode import replay
 from engine.pack import Pack
-from engine.proof.tickets import study
+from engine.proof.episodes import choices_of
+from engine.proof.tickets import Study, study
 from engine.rules import parameter_tests
 from engine.solve import Budget, fewest_steps, solve, variants
 from engine.symmetry import Symmetry
-from tests.proof.brute import Truth, brute_force, cases, documents, loaded
+from tests.proof.brute import Truth, brute_force, cases
+from tests.proof.small_packs import documents, loaded
 
 GENEROUS = 100_000
 MOST_STEPS = 6  # with more of them, fewer actions (brute.SEQUENCES)
@@ -30,9 +33,8 @@ def graph_of(machine: Automaton) -> Graph:
     return explore(machine, Budget(GENEROUS))
 
 
-def worked_out(graph: Graph) -> Truth:
+def worked_out(known: Study) -> Truth:
     """What the tables say of an automaton."""
-    known = study(graph)
     reaching = to_goal(known.values)
     numbers, grades = known.numbers, known.numbers.random_grades
     return Truth(
@@ -65,7 +67,14 @@ def test_everything_is_what_brute_force_says(steps: int, data: st.DataObject) ->
         assert {case.automaton for case in found} == set(variants(pack, ticket))
         for case in found:
             machine, truth = case.automaton, brute_force(case)
-            assert asdict(worked_out(graph_of(machine))) == asdict(truth)
+            graph = graph_of(machine)
+            known = study(graph)
+            assert asdict(worked_out(known)) == asdict(truth)
+            # The line that is shown as a best one is one.
+            best = replay(case, (choice.canonical() for choice in choices_of(graph, known.optimal.line)))
+            assert sum(step.reward for step in best.steps) == truth.optimum
+            assert len(best.steps) == truth.optimal_steps
+            assert best.terminated == (truth.goal == truth.optimum)
             solution = solve(machine)
             searched = (solution.best, solution.optimal_steps) if solution is not None else (None, None)
             assert searched == (truth.goal, truth.goal_steps)
@@ -74,7 +83,7 @@ def test_everything_is_what_brute_force_says(steps: int, data: st.DataObject) ->
             assert shapes.setdefault(Symmetry(machine).shape(), truth) == truth
 
 
-# What the packs above must have among them, at least twice in a thousand.
+# What the packs above must have among them, at least once in 600.
 INTERESTING = """
 1 field | 2 fields | 3 fields | 0 categories | 1 category | 2 categories | 3 categories
 reply value | reply wrong | reply stall | reply refusal | reply waive | another field given | another field given wrong
@@ -92,16 +101,15 @@ a wrong value pointed out | asked before classifying | a right value lost | reso
 def test_packs_of_every_kind_are_among_them() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=1_000, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=600, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.integers(1, MOST_STEPS).flatmap(documents))
     def look(document: dict[str, object]) -> None:
         pack = loaded(document)
         seen.update(["refused"] if pack is None else set(kinds_of(pack)))
 
     look()
-    rare = {kind: seen[kind] for kind in INTERESTING.replace("\n", " | ").strip(" |").split(" | ") if seen[kind] < 2}
-    assert not rare
-    assert seen["refused"] < 200
+    assert not [kind for kind in INTERESTING.strip().replace("\n", " | ").split(" | ") if not seen[kind]]
+    assert seen["refused"] < 100
 
 
 def kinds_of(pack: Pack) -> Iterator[str]:
@@ -114,7 +122,7 @@ def kinds_of(pack: Pack) -> Iterator[str]:
     own = [rule for action in pack.actions.values() for rule in action.rules if rule.place.file.endswith("pack.yaml")]
     for rule in own:
         yield "a rule that wastes" if rule.then.waste else "a rule that doesn't"
-    for name, action in pack.actions.items():
+    for action in pack.actions.values():
         for rule in action.rules:
             named = {parameter for parameter, _ in parameter_tests(rule)}
             yield from ["a rule that names a field"] * (action.asks in named)
@@ -154,7 +162,7 @@ def _kinds_of_ticket(machine: Automaton) -> Iterator[str]:
 
 
 def _kinds_of_graph(graph: Graph, own: set[int]) -> Iterator[str]:
-    machine, truth = graph.machine, worked_out(graph)
+    machine, truth = graph.machine, worked_out(study(graph))
     yield from ["fields merged"] * (len(graph.states) < _unmerged(machine))
     kinds = [graph.symmetry.kind(index) for index in range(len(machine.fields))]
     yield from ["fields that only a rule tells apart"] * (len(set(kinds)) > len(set(_without_tests(graph.symmetry))))
@@ -178,7 +186,7 @@ def _kinds_of_graph(graph: Graph, own: set[int]) -> Iterator[str]:
 
 def _without_tests(symmetry: Symmetry) -> list[str]:
     """The kinds of all slots without what rules ask of names."""
-    kinds = [symmetry.kind(index) for index in sorted(symmetry.leader)]
+    kinds = [symmetry.kind(index) for index in sorted(symmetry.leaders[0])]
     return sorted(repr((*kind[:3], *kind[4:])) for kind in kinds if isinstance(kind, tuple))
 
 
@@ -198,6 +206,8 @@ def _unmerged(machine: Automaton) -> int:
     reached = layer = {machine.initial}
     for _ in range(machine.pack.max_steps):
         open_states = [state for state in layer if not state.resolved]
-        layer = {machine.apply(state, choice).state for state in open_states for choice in action_space(machine.pack).choices}
+        layer = {
+            machine.apply(state, choice).state for state in open_states for choice in action_space(machine.pack).choices
+        }
         reached = reached | layer
     return len(reached)

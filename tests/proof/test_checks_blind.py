@@ -18,7 +18,8 @@ from engine.load import check_draft
 from engine.pack import Demands, Pack, Ticket
 from engine.proof.prove import prove
 from engine.proof.result import Check, PackProof
-from tests.proof.brute import SEEDS, documents, loaded
+from tests.proof.brute import SEEDS
+from tests.proof.small_packs import documents, loaded
 
 CONTRACT = load_contract()
 SPACE = CONTRACT.observation_space

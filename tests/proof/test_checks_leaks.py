@@ -144,7 +144,8 @@ def test_samples(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_says_another_field(tmp_path: Path) -> None:
-    answers: dict[str, Any] = {"adapter": "blue-fox", "port": [{"say": "Hm."}, {"say": "Where the Blue-Fox was.", "value": "P-7"}]}  # fmt: skip
+    port: list[dict[str, Any]] = [{"say": "Hm."}, {"say": "Where the Blue-Fox was.", "value": "P-7"}]
+    answers = {"adapter": "blue-fox", "port": port}
     pack = desk(tmp_path, {**ticket(), "answers": answers})
     (check,) = leaks(pack)
     assert "turn 2 under 'port' says 'blue-fox', a value of 'adapter'," in check.message
@@ -153,9 +154,9 @@ def test_an_answer_that_says_another_field(tmp_path: Path) -> None:
     assert [step.text for step in episode.steps] == ["Hm.", "Where the Blue-Fox was."]
     assert episode.observation["known_info"] == {"port": "P-7"}
     # The same words, and the value is given: there, or before.
-    answers["port"][1]["gives"] = {"adapter": "blue-fox"}
+    port[1]["gives"] = {"adapter": "blue-fox"}
     assert found(desk(tmp_path, {**ticket(), "answers": answers})) == []
-    answers["port"] = [{**answers["port"][1]}, {"say": "Where the blue-fox was."}]
+    port[:] = [port[1], {"say": "Where the blue-fox was."}]
     assert found(desk(tmp_path, {**ticket(), "answers": answers})) == []
 
 
@@ -180,7 +181,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "the description of 'how' of 'tell'": {
         "actions": {
             "tell": {"description": "Tell", "parameters": {"how": {"description": "By blue-fox", "enum": ["a"]}}}
-        },  # fmt: skip
+        },
         "rules": {"tell": [{"outcome": "told", "then": {"say": "So."}}]},
     },
 }
@@ -242,7 +243,7 @@ def test_a_word_that_only_one_category_has(tmp_path: Path) -> None:
 
 
 def test_tickets_that_are_numbered_by_category(tmp_path: Path) -> None:
-    # Of the 252 ways to share ten numbers between two categories of five, two are in blocks: less than one in a hundred.
+    # There are 252 ways to share ten numbers between two categories of five. In two of them they are in blocks.
     blocks = {f"t-{number}": "late" if number < 10 else "swap" for number in range(5, 15)}
     (text,) = found(numbered(tmp_path, blocks))
     assert "'t-5' to 't-14'" in text
@@ -263,7 +264,7 @@ def test_with_one_category_there_is_nothing_to_tell(tmp_path: Path) -> None:
 
 def test_mentions() -> None:
     assert mentions(folded("A  Blue\tFox!"), folded("blue fox"))
-    assert not mentions(folded("bluefoxes, a blue_fox"), folded("blue"))
+    assert not mentions("bluefoxes", "blue") and mentions("a blue_fox", "blue")
     assert mentions("foxes and a fox", "fox")  # the first is part of a word, the second isn't
     assert mentioned_like("order ab-12x ab-34", "??-##") == "ab-34"
     assert mentioned_like("2019", "####") is None

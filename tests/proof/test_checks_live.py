@@ -19,7 +19,8 @@ from engine.proof.live import Played, played
 from engine.proof.prove import prove
 from engine.proof.result import Check
 from engine.solve import Budget
-from tests.proof.brute import cases, documents, episodes, loaded
+from tests.proof.brute import cases, episodes
+from tests.proof.small_packs import documents, loaded
 
 CONTRACT = load_contract()
 
@@ -98,7 +99,7 @@ tickets:
 """
     # Two stalls of the person's and the first turn are three asks: the second turn needs the quick one.
     assert [check.status for check in p09(pack_of(tmp_path, text.replace("PERSON", "[slow, quick]")))] == ["holds"]
-    turn, person = p09(pack := pack_of(tmp_path, text.replace("PERSON", "slow")))[::-1]
+    turn, person = p09(pack := pack_of(tmp_path, text.replace("PERSON", "slow")))
     assert "person 'quick'" in person.message
     assert "turn 2 under 'order'" in turn.message and "4 asks" in turn.message
     assert turn.place is not None and turn.place.line == 7

@@ -20,7 +20,8 @@ from engine.proof.observed import Observations
 from engine.proof.prove import prove
 from engine.proof.result import Check
 from engine.solve import variants
-from tests.proof.brute import cases, documents, episodes, loaded
+from tests.proof.brute import cases, episodes
+from tests.proof.small_packs import documents, loaded
 
 CONTRACT = load_contract()
 SPACE = CONTRACT.observation_space

@@ -11,9 +11,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from engine.contract import Contract, load_contract
-from engine.load import load_pack
 from engine.pack import Pack
 from server.app import create_app
+from server.loading import load_packs
 from server.service import Service
 from server.store import EpisodeStore
 from server.store.memory import MemoryStore
@@ -30,7 +30,8 @@ def contract() -> Contract:
 
 @pytest.fixture(scope="session")
 def lamps() -> Pack:
-    return load_pack(LAMPS)
+    """As a server loads it: proved."""
+    return load_packs([LAMPS])[0]
 
 
 @pytest.fixture

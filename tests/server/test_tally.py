@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.tally import BUCKETS, REQUEST_SECONDS, REQUESTS, STEPS, Tally, merged
+from server.tally import BUCKETS, EPISODES_ENDED, REQUEST_SECONDS, STEPS, Tally, merged
 
 STEP = ("http", "/step")
 
@@ -29,14 +29,14 @@ def hasty() -> Iterator[None]:
 
 def test_counts() -> None:
     tally = Tally()
-    tally.add(REQUESTS, (*STEP, "200"))
-    tally.add(REQUESTS, (*STEP, "200"))
-    tally.add(REQUESTS, (*STEP, "409"))
+    tally.add(EPISODES_ENDED, (*STEP, "200"))
+    tally.add(EPISODES_ENDED, (*STEP, "200"))
+    tally.add(EPISODES_ENDED, (*STEP, "409"))
     tally.add(STEPS, ("lamps",), 64)
     tally.add(STEPS)
     assert tally.totals() == {
-        (REQUESTS, (*STEP, "200")): [2],
-        (REQUESTS, (*STEP, "409")): [1],
+        (EPISODES_ENDED, (*STEP, "200")): [2],
+        (EPISODES_ENDED, (*STEP, "409")): [1],
         (STEPS, ("lamps",)): [64],
         (STEPS, ()): [1],
     }
@@ -104,7 +104,7 @@ def test_many_threads_and_a_reader() -> None:
             tally.add(STEPS, ("lamps",))
             tally.observe(REQUEST_SECONDS, STEP, 0.5)
             if turn % 50 == 0:
-                tally.add(REQUESTS, (str(number), str(turn), "200"))  # a new row, while others read
+                tally.add(EPISODES_ENDED, (str(number), str(turn), "200"))  # a new row, while others read
 
     seen = [0.0]
     with ThreadPoolExecutor(8) as pool:
@@ -117,7 +117,7 @@ def test_many_threads_and_a_reader() -> None:
     assert totals[STEPS, ("lamps",)] == [40_000]
     row = totals[REQUEST_SECONDS, STEP]
     assert (sum(row[:-1]), row[-1]) == (40_000, 20_000.0)
-    assert len([key for key in totals if key[0] == REQUESTS]) == 8 * 100
+    assert len([key for key in totals if key[0] == EPISODES_ENDED]) == 8 * 100
     assert seen == sorted(seen)
 
 
