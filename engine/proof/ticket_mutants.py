@@ -102,10 +102,9 @@ class TicketMutants:
                 yield self._mutant("known", what, self._key("known"), known={**known, name: value})
         messages = items(self._node, "messages")
         for index, message in enumerate(messages):
-            for name in message["known"] if isinstance(message, Map) and "known" in message else ():
-                new = [
-                    {**message, "known": _less(message["known"], name)} if i == index else m for i, m in _each(messages)
-                ]
+            for name in items(message, "known") if isinstance(message, Map) else ():
+                hiding = {**message, "known": _less(message["known"], name)}
+                new = [*messages[:index], hiding, *messages[index + 1 :]]
                 what = f"hides '{name}', which message {index + 1} of {self._name} states"
                 yield self._mutant("known", what, message.value_spot("known"), messages=new)
 
@@ -177,10 +176,6 @@ def _less(names: Sequence[str], name: str) -> list[str]:
 
 def _without(nodes: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in nodes.items() if key != name}
-
-
-def _each(nodes: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    return iter(enumerate(nodes))
 
 
 def _written(text: Text) -> Any:

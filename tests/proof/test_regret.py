@@ -21,8 +21,9 @@ from engine.dynamics.regret import Regret, blame
 from engine.episode import Episode
 from engine.pack import Pack
 from engine.solve import solve
-from tests.proof.brute import cases, documents, loaded
+from tests.proof.brute import cases
 from tests.proof.five_steps import DELIVERY, EMAIL, FLY, ORDER, REPAIR, RESOLVE, SHOW, TELL, Action, draft, played
+from tests.proof.small_packs import documents, loaded
 
 
 @pytest.fixture(scope="module")
