@@ -105,6 +105,9 @@ class ActionBuilder:
 
     def _action(self, name: str, description: str, node: Map, parameters: Mapping[str, Any]) -> Action:
         asks, classifies = string(node, "asks") or None, string(node, "classifies") or None
+        if asks is not None and asks == classifies:
+            message = f"'{asks}' can't name a field and a category at once; give each a parameter"
+            self.report.add("PACK046", node.value_spot("classifies"), message)
         built = {key: self._parameter(name, key, value, key in (asks, classifies)) for key, value in parameters.items()}
         if asks is not None:
             built[asks] = self._filled(built.get(asks), asks, "What to ask for", tuple(self.vocabulary.fields), True)

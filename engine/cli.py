@@ -1,6 +1,11 @@
-"""The command line. Exit codes: 0 fine, 1 findings, 2 usage."""
+"""The command line. Exit codes: 0 fine, 1 findings, 2 usage; `engine.entry` has those of a process that can't go on."""
 
 from __future__ import annotations
+
+if __name__ == "__main__":
+    from engine.entry import run
+
+    run()  # before anything else is imported; it never comes back
 
 import json
 import secrets
@@ -21,6 +26,7 @@ from engine.pack_tests import run_tests
 from engine.proof.commands import prove
 from engine.proof.diff_command import diff
 from engine.proof.mutate_command import mutate
+from engine.proof.output import PackName
 from server.commands import episodes, reload_, replay
 from server.token_command import token
 
@@ -36,7 +42,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("packs", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("packs", nargs=-1, type=PackName(path_type=Path))
 @click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Default: PORT in the environment, else the contract's.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Default: WORKERS in the environment, else 1.")
@@ -61,7 +67,7 @@ def serve(
 
 
 @main.command()
-@click.argument("packs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("packs", nargs=-1, required=True, type=PackName(path_type=Path))
 @click.option("--json", "as_data", is_flag=True, help="Print findings as JSON.")
 def check(packs: tuple[Path, ...], as_data: bool) -> None:
     """Check PACKS: structure, names, solvability, and their own tests. Exits 1 where there are errors."""
@@ -93,7 +99,7 @@ def check(packs: tuple[Path, ...], as_data: bool) -> None:
 
 
 @main.command()
-@click.argument("pack", type=click.Path(path_type=Path))
+@click.argument("pack", type=PackName(path_type=Path))
 @click.option("--ticket", help="The ticket to play; default: the seed picks one.")
 @click.option("--task", help="Let the seed pick from the tickets of this task.")
 @click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Default: drawn, and shown.")
@@ -114,7 +120,7 @@ def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> 
 
 
 @main.command()
-@click.argument("pack", type=click.Path(path_type=Path))
+@click.argument("pack", type=PackName(path_type=Path))
 def new(pack: Path) -> None:
     """Write a small, commented, valid pack: PACK is a *.yaml file, else a folder for pack.yaml."""
     path = pack if pack.suffix in (".yaml", ".yml") else pack / "pack.yaml"
@@ -158,7 +164,3 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
 
 for command in (diff, episodes, mutate, prove, reload_, replay, token):
     main.add_command(command)
-
-
-if __name__ == "__main__":
-    main()

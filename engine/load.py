@@ -39,7 +39,7 @@ def pack_path(name: str) -> Path:
     """
     path = Path(name)
     try:
-        if path.exists():
+        if name and path.exists():
             return path
     except (OSError, ValueError):  # no path at all: too long, or forbidden
         pass

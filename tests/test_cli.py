@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,3 +136,81 @@ def test_play_of_something_unknown(good: Path, broken: Path) -> None:
 def test_play_a_shipped_pack_by_name() -> None:
     result = run("play", "bank-disputes", "--seed", "3", keys="quit\n")
     assert (result.exit_code, "bank-disputes" in result.output) == (0, True)
+
+
+# -- How the process ends
+
+COMMAND = (sys.executable, "-m", "engine.cli")
+FULL = "The output can't be written: No space left on device.\n"
+UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.mark.parametrize("environment", [None, UNBUFFERED], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["--help", "--version", "check", "check --json", "prove", "prove --json", "mutate --most 1", "play --seed 1"],
+)
+def test_output_that_can_not_be_written(good: Path, arguments: str, environment: dict[str, str] | None) -> None:
+    """Twice: nothing may be taken in (/dev/full), or nobody reads any more (a pipe whose other end is closed)."""
+    command = [*COMMAND, *arguments.split(), *([str(good)] if arguments[0] != "-" else [])]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, input=b"quit\n", stdout=full, stderr=subprocess.PIPE, env=environment, timeout=60
+        )
+    assert (done.returncode, done.stderr.decode()) == (2, FULL)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, input=b"quit\n", stdout=writing, stderr=subprocess.PIPE, env=environment, timeout=60)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_errors_that_can_not_be_written(broken: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        assert subprocess.run([*COMMAND, "check", broken], stdout=full, stderr=full, timeout=60).returncode == 2
+        assert subprocess.run([*COMMAND, "chekc"], stderr=full, timeout=60).returncode == 2
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, "check", broken], stdout=writing, stderr=writing, timeout=60)
+    os.close(writing)
+    assert done.returncode == 141
+
+
+def test_a_process_without_output(good: Path) -> None:
+    assert subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "check", good], timeout=60).returncode == 0
+
+
+def test_exit_codes_of_the_process_are_those_of_the_command(good: Path, broken: Path) -> None:
+    for arguments, code in ((["check", good], 0), (["check", broken], 1), (["chekc"], 2), (["--help"], 0), ([], 2)):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.returncode == code and "Traceback" not in done.stderr
+    assert "No such command 'chekc'" in subprocess.run([*COMMAND, "chekc"], capture_output=True, text=True).stderr
+
+
+def test_ctrl_c_while_it_works() -> None:
+    command = [*COMMAND, "prove", "bank-disputes", "customer-support", "it-helpdesk-de"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith(b"bank-disputes")  # two packs are still to be proved
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert (process.wait(60), process.stderr.read().strip()) == (130, b"")
+
+
+@pytest.mark.parametrize("module", ["click", "engine.cli", "rich.console", "server.commands"])
+def test_ctrl_c_while_it_starts(module: str) -> None:
+    """The signal comes as the module is looked for."""
+    program = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+from engine.entry import run
+assert {module!r} not in sys.modules
+sys.meta_path.insert(0, Finder())
+sys.argv = ["deskproof", "--help"]
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -131,6 +131,8 @@ MISTAKES = [
     ("say: Told.}", "say: Told., ▲learn: true}", "PACK046", "`learn` is about the field that is asked for", None),
     ("when: {facts:", "when: {▲need: required, facts:", "PACK046", "`need` is about the field", None),
     ("when: {facts:", "when: {▲category: right, facts:", "PACK046", "`category` is about the category chosen", None),
+    ("    description: Tell what comes next\n", "    asks: x\n    classifies: ▲x\n", "PACK046",
+     "'x' can't name a field and a category at once", None),
     ("when: {facts:", "when: {missing: ▲[], facts:", "PACK024", "1 or more items", None),
     ("  told: {values", "  ▲missing: {values: [a]}\n  told: {values", "PACK041", "a word that answers may hold", None),
     ("sample: 'L-###'", "sample: ▲'L-###\\'", "PACK024", "takes the next character as it is, and there is none", None),

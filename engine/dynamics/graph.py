@@ -10,8 +10,11 @@ from typing import NamedTuple
 from engine.action import Choice, action_space
 from engine.automaton import Applied, Automaton, State
 from engine.pack import Pack, Rule, once
-from engine.solve import Budget
+from engine.solve import Budget, OverBudget
 from engine.symmetry import Symmetry
+
+# What may be added up in the tables of an automaton's values: some twenty seconds.
+WORK = 5_000_000
 
 
 class Edge(NamedTuple):
@@ -81,13 +84,15 @@ def explore(machine: Automaton, budget: Budget) -> Graph:
     """The graph of an automaton.
 
     Raises:
-        OverBudget: after as many different moves as the budget has.
+        OverBudget: after as many different moves as the budget has; and where those that are left, each counted once
+            for every step that may remain, are more than WORK.
     """
     symmetry = Symmetry(machine)
     initial = symmetry.canonical(machine.initial)
     numbers, states, depths = {initial: 0}, [initial], [0]
     came: list[tuple[int, Edge] | None] = [None]
     edges: list[tuple[Edge, ...]] = []
+    work = WORK
     for number, state in enumerate(states):  # it grows
         found: dict[tuple[object, ...], Edge] = {}
         over = state.resolved or depths[number] == machine.pack.max_steps
@@ -105,6 +110,9 @@ def explore(machine: Automaton, budget: Budget) -> Graph:
             known = found.get(key)
             found[key] = edge if known is None else known._replace(number=known.number + edge.number)
         edges.append(tuple(found.values()))
+        work -= len(found) * machine.pack.max_steps
+        if work < 0:
+            raise OverBudget
     return Graph(machine, symmetry, tuple(states), tuple(edges), tuple(depths), tuple(came), numbers)
 
 

@@ -10,7 +10,7 @@ LOOK = 500_000
 
 
 def paying_loop(graph: Graph) -> tuple[Line, int] | None:
-    """A way to a loop that pays, and once round it, with the loop's length; None where no loop pays.
+    """A way to a loop that pays, and once round it, with the loop's length; None where none pays within `max_steps`.
 
     A shortest, unless there is too much to look at. Progress is a potential (Ng, Harada and Russell 1999): round a loop
     it comes to nothing, so where no step pays more than the progress that it makes, no loop pays. Else longest ways are
@@ -25,7 +25,7 @@ def paying_loop(graph: Graph) -> tuple[Line, int] | None:
         return None
     start = min(range(len(loop)), key=lambda at: graph.depths[loop[at][0]])
     turned = (*loop[start:], *loop[:start])
-    return _shortest(graph) or ((*graph.line_to(turned[0][0]), *turned), len(turned))
+    return _shortest(graph, ((*graph.line_to(turned[0][0]), *turned), len(turned)))
 
 
 def _goes_on(graph: Graph, edge: Edge) -> bool:
@@ -49,8 +49,8 @@ def _any_loop(size: int, steps: list[tuple[int, Edge]]) -> Line | None:
     return None
 
 
-def _shortest(graph: Graph) -> tuple[Line, int] | None:
-    """A loop that pays and is gone round soonest, of those within `max_steps`; None where none was found."""
+def _shortest(graph: Graph, known: tuple[Line, int]) -> tuple[Line, int] | None:
+    """A loop that pays and is gone round soonest, if within `max_steps`; the known one where that is too much work."""
     # For each state from which loops begin: where one gets from there, with how much, and how.
     ways: list[dict[int, tuple[int, Line]]] = []
     looked = 0
@@ -68,7 +68,7 @@ def _shortest(graph: Graph) -> tuple[Line, int] | None:
             if back > 0:
                 return (*graph.line_to(start), *loop), len(loop)
             if looked > LOOK:
-                return None
+                return known
             ways[start] = further
     return None
 

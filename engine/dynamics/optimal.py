@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.dynamics.graph import Edge, Graph
 from engine.dynamics.values import Partial, Table, Values
 
 Line = tuple[tuple[int, Edge], ...]  # each edge with the number of the state that it leaves
+
+
+class Chain(NamedTuple):
+    """A line, its first edge and the rest: lines that end alike share their ends."""
+
+    state: int
+    edge: Edge
+    rest: Chain | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +74,24 @@ def lines(
     layers = [{0}]  # where such a line may be, by the steps taken
     for remaining in range(graph.horizon, 0, -1):
         layers.append({edge.target for state in layers[-1] for edge in along(remaining, state)})
-    ahead: dict[int, tuple[int, int, Line]] = {}
+    # By state: the fewest steps, the number of lines, and a shortest as a chain, each link an edge and the rest.
+    ahead: dict[int, tuple[int, int, Chain | None]] = {}
     for remaining, layer in enumerate(reversed(layers)):
         before, ahead = ahead, {}
         for state in layer:
             if over(remaining, state):
-                ahead[state] = 0, 1, ()
+                ahead[state] = 0, 1, None
                 continue
             found = [(before[edge.target], edge) for edge in along(remaining, state)]
-            (steps, _, line), first = min(found, key=lambda one: one[0][0])
+            (steps, _, rest), first = min(found, key=lambda one: one[0][0])
             number = sum(edge.number * lines for (_, lines, _), edge in found)
-            ahead[state] = steps + 1, number, ((state, first), *line)
-    return Optimal(*ahead[0])
+            ahead[state] = steps + 1, number, Chain(state, first, rest)
+    steps, number, chain = ahead[0]
+    line = []
+    while chain is not None:
+        line.append((chain.state, chain.edge))
+        chain = chain.rest
+    return Optimal(steps, number, tuple(line))
 
 
 def _sum(reward: int, after: int | None) -> int | None:

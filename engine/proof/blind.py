@@ -151,6 +151,7 @@ def _failed(task: str, groups: Sequence[_Group], bound: Fraction, best: Fraction
     choice = worst.choice
     opening, _ = max(worst.openings, key=lambda one: one[1][choice].worth)
     message += f". It does best, up to {float(worst.bound):.4f}, to begin with {_words(choice)} on {alike}"
+    message += ": tickets of other categories that look the same at the start would make it read"
     episode = _episode(opening.machine, choice)
     return Check("P07", "fails", None, message, opening.machine.ticket.place, episode)
 

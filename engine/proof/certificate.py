@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 from engine.diagnostics import PackError, Report
 from engine.nodes import File, Map, placeless
 from engine.pack import REWARD_UNIT, Pack, Ticket
+from engine.proof.digests import pack_digest, ticket_digests
 from engine.proof.prove import share
 from engine.proof.result import KINDS, Check, Counterexample, Numbers, PackProof, TicketProof, Variant, margin, severity
 from engine.schema import check, own_schema, validator_of
 from engine.source import Budget, decode, parse
 
-FORMAT = 1
+FORMAT = 2
 # Beyond this a number isn't exact where all numbers are floats, as in JavaScript (RFC 8259, 6).
 EXACT = 2**53
 
@@ -68,6 +69,8 @@ def read(name: str, content: bytes) -> dict[str, Any]:
         form = document.get("certificate") if isinstance(document, dict) else None
         if type(form) is not int or form != FORMAT:
             what = f'this is no certificate: it has no "certificate": {FORMAT}'
+            if type(form) is int:
+                what = f"this certificate is of form {form}, and form {FORMAT} is read here: prove the packs again"
             report.add("PACK013", start, what, expected="what `deskproof prove --certificate` writes")
         elif _validator().is_valid(document):
             twice = _twice(document)
@@ -136,15 +139,19 @@ def _pack(pack: Pack, proof: PackProof) -> dict[str, Any]:
     by_ticket: dict[str | None, list[Check]] = {}
     for one in proof.checks:
         by_ticket.setdefault(one.ticket, []).append(one)
+    decided = ticket_digests(pack)
     return {
         "pack": pack.name,
         "version": pack.version,
         "digest": pack.digest,
+        "decides": pack_digest(pack),
         **summary(proof),
         "demands": {code: _demand(proof, code) for code in KINDS},
         "findings": [_finding(proof, one) for one in proof.checks if one.status in ("fails", "not proved")],
         "blind": {task: _fraction(bound) for task, bound in proof.blind.items()},
-        "tickets": [_ticket(pack, ticket, by_ticket.get(ticket.ticket, ())) for ticket in proof.tickets],
+        "tickets": [
+            _ticket(pack, ticket, decided[ticket.ticket], by_ticket.get(ticket.ticket, ())) for ticket in proof.tickets
+        ],
     }
 
 
@@ -174,10 +181,11 @@ def _episode(shown: Counterexample) -> dict[str, Any]:
     }
 
 
-def _ticket(pack: Pack, proof: TicketProof, checks: Sequence[Check]) -> dict[str, Any]:
+def _ticket(pack: Pack, proof: TicketProof, decides: str, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "ticket": proof.ticket,
         "task": pack.tickets[proof.ticket].task,
+        "decides": decides,
         "checks": statuses(checks),
         "variants": [_variant(pack, pack.tickets[proof.ticket], variant) for variant in proof.variants],
     }

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -21,7 +22,9 @@ from engine.diagnostics import Finding, PackError, as_json, nearest, render
 from engine.load import check_draft, pack_path
 from engine.pack import Demands, Pack, Severity
 from engine.proof import document, report, told
-from engine.proof.certificate import certificate, write
+from engine.proof.certificate import certificate
+from engine.proof.certificate import write as as_text
+from engine.proof.output import NewFile, PackName, check_outputs, write
 from engine.proof.page import page
 from engine.proof.prove import BUDGET, OF_TICKETS
 from engine.proof.prove import prove as proof_of
@@ -78,19 +81,22 @@ class Severe(OfCheck):
         return what
 
 
-class NewFile(click.Path):
-    """A file to be written, in a folder that is there."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = super().convert(value, param, ctx)
-        folder, slash, _ = str(path).rpartition("/")
-        click.Path(exists=True, file_okay=False, writable=True).convert(folder or slash or ".", param, ctx)
-        return path
+def _one(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """The only value of an option. Twice, and the last one alone would count, without a word."""
+    if len(values) > 1:
+        raise click.BadParameter("one ticket at a time.", context, option)
+    return values[0] if values else None
 
 
 @click.command()
-@click.argument("packs", nargs=-1, required=True, metavar="PACK...")
-@click.option("--ticket", metavar="ID", help="Prove this ticket alone, and show its best line of play.")
+@click.argument("packs", nargs=-1, required=True, type=PackName(), metavar="PACK...")
+@click.option(
+    "--ticket",
+    multiple=True,
+    callback=_one,
+    metavar="ID",
+    help="Prove this ticket alone, and show its best line of play.",
+)
 @click.option(
     "--margin",
     "margins",
@@ -103,7 +109,7 @@ class NewFile(click.Path):
     "--severity",
     "severities",
     multiple=True,
-    type=Severe("severity", list(KINDS)),
+    type=Severe("severity of another kind", [code for code, kind in KINDS.items() if kind.severity != "error"]),
     metavar="CODE=SEVERITY",
     help="Make a check an error, a warning, or ignore it; repeatable. Such as P07=error.",
 )
@@ -147,10 +153,12 @@ def prove(
         raise click.UsageError("--ticket is for one PACK.")
     if ticket is not None and certificate_file is not None:
         raise click.UsageError("--certificate is of whole packs: leave --ticket out.")
+    paths = _paths(packs)
+    check_outputs([path for path in (html, certificate_file) if path is not None], paths)
     console = _console()
     proved: list[Proved] = []
     findings: list[Finding] = []
-    for pack in _drafts(packs, findings):
+    for pack in _drafts(paths, findings):
         if ticket is not None:
             pack = _alone(pack, ticket)
         proved.append(_proved(pack, load_contract(), demands, wish))
@@ -158,10 +166,11 @@ def prove(
             report.report(proved[-1], console, wish)
     proofs = [one.proof for one in proved]
     if html is not None:
-        _write(html, page(proved, budget))
+        write(html, page(proved, budget))
     if certificate_file is not None:
         _check_apart(proofs)
-        _write(certificate_file, write(certificate([(one.pack, one.proof) for one in proved], version("deskproof"))))
+        stated = certificate([(one.pack, one.proof) for one in proved], version("deskproof"))
+        write(certificate_file, as_text(stated))
     errors, warnings = told.tally(proofs)
     errors += len(findings)
     if as_data:
@@ -175,8 +184,7 @@ def prove(
     else:
         for finding in findings:
             click.echo(render(finding), err=True)
-        counts = f"{told.count(errors, 'error')}, {told.count(warnings, 'warning')}"
-        click.echo(counts if errors or warnings else "Everything holds.")
+        click.echo(report.closing(errors, warnings, wish))
     raise SystemExit(FINDINGS if errors else 0)
 
 
@@ -188,13 +196,17 @@ def _console() -> Console:
     return console
 
 
-def _drafts(names: Sequence[str], findings: list[Finding]) -> Iterator[Pack]:
-    """The packs of these names, whether or not their tickets can be resolved; the others' errors are `findings`."""
+def _paths(names: Sequence[str]) -> list[Path]:
     try:
-        paths = [pack_path(name) for name in names]
-        contract = load_contract()
+        return [pack_path(name) for name in names]
     except LookupError as error:
         raise click.UsageError(str(error.args[0])) from None
+
+
+def _drafts(paths: Sequence[Path], findings: list[Finding]) -> Iterator[Pack]:
+    """The packs that stand there, whether or not their tickets can be resolved; the others' errors are `findings`."""
+    try:
+        contract = load_contract()
     except PackError as error:  # the contract's own mistakes
         findings += error.findings
         return
@@ -242,11 +254,3 @@ def _check_apart(proofs: Sequence[PackProof]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise click.UsageError(f"Two of these packs are called '{printable(twice)}': a certificate goes by names.")
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        with click.open_file(path, "w", encoding="utf-8", atomic=True) as file:
-            file.write(text)
-    except OSError as error:
-        raise click.UsageError(f"{path} can't be written: {error.strerror}.") from None

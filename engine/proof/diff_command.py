@@ -17,7 +17,7 @@ from engine.load import check_draft, pack_path
 from engine.proof import told
 from engine.proof.certificate import certificate, read
 from engine.proof.commands import progress
-from engine.proof.compare import NUMBERS, Cases, Change, Difference, Edition, compare
+from engine.proof.compare import NUMBERS, Cases, Change, Difference, Edition, Failing, compare
 from engine.proof.prove import prove
 from engine.transcript import printable
 
@@ -26,9 +26,12 @@ _PRESENCES = {
     ("not there", "not proved"): "new cases, not proved",
     ("proved", "not there"): "no such cases any more",
     ("not proved", "not there"): "no such cases any more",
-    ("proved", "not proved"): "not proved any more",
-    ("not proved", "proved"): "not proved before",
-    ("not proved", "not proved"): "not proved, before or now",
+}
+# By whether it was proved before, and is now.
+_UNPROVED = {
+    (True, False): "not proved any more",
+    (False, True): "not proved before",
+    (False, False): "not proved, before or now",
 }
 
 NOT_COMPARABLE = 1
@@ -97,15 +100,39 @@ def _lines(found: Difference) -> Iterator[str]:
         yield f"{name}: the pack {'came' if old is None else 'went'}, with {number}"
         return
     yield f"{name}: {_editions(old, new)}"
+    if found.contradictory:
+        yield (
+            "  the digest and the version of Deskproof are the same, but not the contents: "
+            "one of the two was changed by hand, or made by other code"
+        )
+    if found.decides is not None:
+        number = told.count(len(found.changed), "ticket")
+        yield f"  the pack's names, actions, rules, facts, rewards or tasks decide otherwise: that changes {number}"
     for word, tickets in (("came", found.came), ("went", found.went)):
         yield from _some(f"  {printable(ticket)} {word}" for ticket in tickets)
-    yield from _some(f"  {printable(ticket)}: {_changes(changes)}" for ticket, changes in found.changed.items())
+    own = ((ticket, changes) for ticket, changes in found.changed.items() if changes[0].what != "pack")
+    yield from _some(f"  {printable(ticket)}: {_changes(changes)}" for ticket, changes in own)
+    yield from _some(
+        f"  {printable(ticket)}: {_UNPROVED[sides]}, so it can't be compared"
+        for ticket, sides in found.unproved.items()
+    )
     for task, change in found.blind.items():
         yield f"  {printable(task)}: what isn't read comes to {_shown(change.old)} -> {_shown(change.new)} at the most"
+    for code, failing in found.failing.items():
+        yield from _failing(printable(code), failing)
     if found.same:
         number = told.count(len(found.same), "ticket")
         texts = "" if found.identical else "; texts may have changed"
         yield f"  {number} with the same numbers: returns and scores stay comparable{texts}"
+
+
+def _failing(code: str, failing: Failing) -> Iterator[str]:
+    ended = "is ignored now" if failing.now == "ignored" else "doesn't fail any more"
+    for word, tickets in (("fails now", failing.began), (ended, failing.stopped)):
+        names = [printable(ticket) if ticket is not None else "the pack as a whole" for ticket in tickets]
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            yield f"  {code} {word}: {', '.join(names[:SHOWN])}{more}"
 
 
 def _editions(old: Edition, new: Edition) -> str:
@@ -146,6 +173,8 @@ def _title(cases: Cases) -> str:
 def _change(change: Change) -> str:
     if change.what == "cases":
         return _PRESENCES[change.old, change.new]
+    if change.what == "decides":
+        return "what it takes isn't what it was"
     return f"{NUMBERS.get(change.what, change.what)} {_shown(change.old)} -> {_shown(change.new)}"
 
 
@@ -160,9 +189,15 @@ def _shown(number: Any) -> str:
 def _sum(found: Sequence[Difference]) -> str:
     if all(one.comparable for one in found):
         same = all(one.identical for one in found)
+        same = same and not any(one.failing for one in found)
         return "Nothing changed." if same else "All scores stay comparable."
-    changed, came, went = (sum(len(getattr(one, part)) for one in found) for part in ("changed", "came", "went"))
+    parts = ("changed", "came", "went", "unproved")
+    changed, came, went, unproved = (sum(len(getattr(one, part)) for one in found) for part in parts)
+    if not (changed or came or went or unproved):
+        about = "the contents contradict each other" if any(one.contradictory for one in found) else "P07's bound did"
+        return f"No ticket changed, but {about}: scores don't compare with those from before."
     counts = f"{told.count(changed, 'ticket')} changed, {came} came, {went} went"
+    counts += f", {unproved} not proved" if unproved else ""
     return f"{counts}: their scores don't compare with those from before, nor do means over all tickets."
 
 
@@ -178,8 +213,15 @@ def _as_json(found: Difference) -> dict[str, Any]:
         "came": list(found.came),
         "went": list(found.went),
         "changed": {ticket: [_change_json(one) for one in changes] for ticket, changes in found.changed.items()},
+        "unproved": {ticket: {"old": was, "new": now} for ticket, (was, now) in found.unproved.items()},
         "same": list(found.same),
+        "decides": {"old": found.decides.old, "new": found.decides.new} if found.decides is not None else None,
         "blind": {task: {"old": change.old, "new": change.new} for task, change in found.blind.items()},
+        "failing": {
+            code: {"began": list(one.began), "stopped": list(one.stopped), "now": one.now}
+            for code, one in found.failing.items()
+        },
+        "contradictory": found.contradictory,
     }
 
 

@@ -29,9 +29,19 @@ from engine.transcript import printable
 FINDINGS = 1
 
 
+class Share(click.FloatRange):
+    """A number in the range. NaN is none, though no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        share = super().convert(value, param, ctx)
+        if share != share:
+            self.fail(f"nan is not in the range {self._describe_range()}.", param, ctx)
+        return share
+
+
 @click.command()
 @click.argument("pack", metavar="PACK")
-@click.option("--at-least", "least", type=click.FloatRange(0, 1), help="Exit with 1 where the score is lower.")
+@click.option("--at-least", "least", type=Share(0, 1), help="Exit with 1 where the score is lower.")
 @click.option("--most", type=click.IntRange(1), help="Try so many mutants at the most, always the same ones.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Try this kind only; repeatable.")
 @click.option("--survivors-only", is_flag=True, help="Print no table, and not the score.")

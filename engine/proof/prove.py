@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from engine.automaton import Automaton
-from engine.dynamics.graph import explore
+from engine.dynamics.graph import WORK, explore
 from engine.pack import Demands, Pack, Ticket
 from engine.proof.blind import FirstMoves, Opening, blind, first_moves
 from engine.proof.episodes import seed_of, shown
@@ -118,7 +118,10 @@ class Prover:
     def _failures(self, machine: Automaton, summary: _Summary | None, own: Study | None) -> Iterator[Check]:
         ticket = machine.ticket
         if summary is None:
-            message = f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves"
+            message = (
+                f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves, or more than "
+                f"{WORK:,} where each counts once for every step"
+            )
             for code in OF_TICKETS:
                 if code != "P08":
                     yield Check(code, "not proved", ticket.id, message, ticket.place)

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from engine.pack import REWARD_UNIT, Pack
 from engine.proof import told
-from engine.proof.prove import BUDGET
-from engine.proof.result import Check, Numbers, PackProof, severity
+from engine.proof.prove import BUDGET, OF_TICKETS
+from engine.proof.result import KINDS, Check, Numbers, PackProof, severity
 from engine.proof.scene import Scene, bests, play
 from engine.proof.told import Proved, Unproved, Verdict
 from engine.transcript import printable
@@ -62,6 +62,16 @@ def report(proved: Proved, console: Console, wish: Wish) -> None:
         _best_episodes(pack, proof, wish, console)
     elif wish.lines:
         _best_lines(pack, proof, wish, console)
+
+
+def closing(errors: int, warnings: int, wish: Wish) -> str:
+    """What all packs come to, in a line."""
+    if errors or warnings:
+        return f"{told.count(errors, 'error')}, {told.count(warnings, 'warning')}"
+    if wish.ticket is None:
+        return "Everything holds."
+    *others, last = (code for code in KINDS if code not in OF_TICKETS)
+    return f"Everything that is about this ticket alone holds; {', '.join(others)} and {last} are about the whole pack."
 
 
 def _header(proved: Proved, console: Console) -> None:

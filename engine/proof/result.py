@@ -125,8 +125,9 @@ def margin(demands: Demands, code: str) -> Fraction:
 
 
 def severity(demands: Demands, code: str) -> Severity:
-    """How grave it is where a check fails."""
-    return demands.severities.get(code, KINDS[code].severity)
+    """How grave it is where a check fails. What is an error by itself can't be asked to be less."""
+    usual = KINDS[code].severity
+    return usual if usual == "error" else demands.severities.get(code, usual)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,10 @@ def some(names: list[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(names), unique=True) if names else st.just([])
 
 
+def most(names: list[str]) -> st.SearchStrategy[list[str]]:
+    return st.one_of(st.just(names), some(names))
+
+
 @st.composite
 def documents(draw: st.DrawFn, steps: int) -> Document:
     """A pack of one ticket, or of two that differ in names only, with this max_steps. Few are refused."""
@@ -57,7 +61,7 @@ def documents(draw: st.DrawFn, steps: int) -> Document:
         "pack": "small",
         "version": "1",
         "fields": {name: {"sample": [f"{name} right"]} if draw(one_in(3)) else {} for name in fields},
-        "categories": {name: {"requires": draw(some(fields))} for name in categories},
+        "categories": {name: {"requires": draw(most(fields))} for name in categories},
         "people": {"slow": {"stalls": draw(st.integers(1, 2)), "says": ["Hold on."]}, "quick": {}},
         "facts": {name: {"values": [False, True]} for name in facts},
         "max_steps": steps,
@@ -224,11 +228,10 @@ def _scripts(draw: st.DrawFn, name: str, fields: list[str], needed: bool) -> lis
 def _tell_more(draw: st.DrawFn, answers: Document, fields: list[str]) -> None:
     """Makes one turn of otherwise equal scripts give another field too."""
     name = draw(st.sampled_from(sorted(answers)))
-    turns = [turn for turn in answers[name] if isinstance(turn, dict)]
-    others = [other for other in fields if other != name]
-    if draw(maybe) and turns:
-        other = draw(st.sampled_from(others))
-        draw(st.sampled_from(turns))["gives"] = {other: f"{other} right"}
+    other = draw(st.sampled_from([other for other in fields if other != name]))
+    at = draw(st.integers(0, len(answers[name]) - 1))
+    turn = answers[name][at]
+    answers[name][at] = {**({"value": turn} if isinstance(turn, str) else turn), "gives": {other: f"{other} right"}}
 
 
 @st.composite
@@ -240,7 +243,7 @@ def _tickets(
     if categories and not draw(one_in(6)):
         ticket["category"] = draw(st.sampled_from(categories))
     if "category" not in ticket or draw(maybe):
-        ticket["required"] = required = draw(st.one_of(st.just(fields), some(fields)))
+        ticket["required"] = required = draw(most(fields))
     needed = fields if required is None else required
     ticket["optional"] = draw(some([name for name in fields if name not in needed]))
     same_for_all = draw(maybe)
@@ -248,11 +251,11 @@ def _tickets(
     for name in fields:
         if "sample" not in declared[name] or draw(maybe):
             first = next(iter(answers), name)
-            if same_for_all and first != name and "gives" not in json.dumps(answers[first]):
+            if same_for_all and first != name:
                 answers[name] = json.loads(json.dumps(answers[first]).replace(f"{first} right", f"{name} right"))
             elif name in needed or draw(maybe):
-                answers[name] = draw(_scripts(name, fields, name in needed))
-    if same_for_all and len(answers) > 1:
+                answers[name] = draw(_scripts(name, [] if same_for_all else fields, name in needed))
+    if same_for_all and len(answers) > 1 and not draw(one_in(3)):
         _tell_more(draw, answers, fields)
     ticket["answers"] = answers
     known = [name for name in fields if draw(one_in(6))]

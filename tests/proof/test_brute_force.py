@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import permutations
 
 import pytest
@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from engine.action import action_space
-from engine.automaton import Automaton
+from engine.automaton import Automaton, State
 from engine.dynamics.graph import Graph, explore
+from engine.dynamics.loops import paying_loop
 from engine.dynamics.optimal import to_goal
 from engine.episode import replay
 from engine.pack import Pack
@@ -23,7 +24,7 @@ from engine.rules import parameter_tests
 from engine.solve import Budget, fewest_steps, solve, variants
 from engine.symmetry import Symmetry
 from tests.proof.brute import Truth, brute_force, cases
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import Document, documents, loaded
 
 GENEROUS = 100_000
 MOST_STEPS = 6  # with more of them, fewer actions (brute.SEQUENCES)
@@ -83,6 +84,61 @@ def test_everything_is_what_brute_force_says(steps: int, data: st.DataObject) ->
             assert shapes.setdefault(Symmetry(machine).shape(), truth) == truth
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(document=st.integers(2, MOST_STEPS).flatmap(documents))
+def test_an_automaton_does_the_same_whatever_it_did_before(document: Document) -> None:
+    pack = loaded(document)
+    if pack is None:
+        return
+    for ticket in pack.tickets.values():
+        for machine in variants(pack, ticket):
+            known = frozenset(
+                name for name, slot in zip(machine.fields, machine.initial.slots, strict=True) if slot.source
+            )
+            for state in reached(machine):
+                for choice in action_space(pack).choices:
+                    fresh = Automaton(pack, ticket, known, machine.stalls)
+                    assert machine.apply(state, choice) == fresh.apply(state, choice)
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_loop_that_pays_is_found_where_there_is_one(steps: int, data: st.DataObject) -> None:
+    pack = loaded(data.draw(documents(steps)))
+    if pack is None:
+        return
+    generous = replace(pack, rewards=replace(pack.rewards, waste=1_000))  # no YAML can say so
+    machine = variants(generous, generous.tickets["t"])[0]
+    graph = graph_of(machine)
+    found = paying_loop(graph)
+    soonest = soonest_loop(machine, graph.symmetry)
+    assert (len(found[0]) if found is not None else None) == soonest
+    if found is not None:
+        line, length = found
+        assert sum(edge.reward for _, edge in line[-length:]) > 0
+        assert line[-1][1].target == line[-length][0]
+        assert len(choices_of(graph, line)) == len(line)
+
+
+def soonest_loop(machine: Automaton, symmetry: Symmetry) -> int | None:
+    """After how many steps, at the least, one may be where one was before, with more; names don't matter."""
+    # Each way is the states that it goes through, with what was earned by then.
+    ways: list[tuple[tuple[State, int], ...]] = [((symmetry.canonical(machine.initial), 0),)]
+    for steps in range(1, machine.pack.max_steps + 1):
+        open_ways, ways = ways, []
+        for way in open_ways:
+            state, earned = way[-1]
+            for choice in action_space(machine.pack).choices:
+                move = machine.apply(state, choice)
+                after, total = symmetry.canonical(move.state), earned + move.reward
+                if any(place == after and total > before for place, before in way):
+                    return steps
+                if not move.state.resolved:
+                    ways.append((*way, (after, total)))
+    return None
+
+
 # What the packs above must have among them, at least once in 600.
 INTERESTING = """
 1 field | 2 fields | 3 fields | 0 categories | 1 category | 2 categories | 3 categories
@@ -103,7 +159,7 @@ def test_packs_of_every_kind_are_among_them() -> None:
 
     @settings(max_examples=600, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.integers(1, MOST_STEPS).flatmap(documents))
-    def look(document: dict[str, object]) -> None:
+    def look(document: Document) -> None:
         pack = loaded(document)
         seen.update(["refused"] if pack is None else set(kinds_of(pack)))
 
@@ -163,7 +219,7 @@ def _kinds_of_ticket(machine: Automaton) -> Iterator[str]:
 
 def _kinds_of_graph(graph: Graph, own: set[int]) -> Iterator[str]:
     machine, truth = graph.machine, worked_out(study(graph))
-    yield from ["fields merged"] * (len(graph.states) < _unmerged(machine))
+    yield from ["fields merged"] * (len(graph.states) < len(reached(machine)))
     kinds = [graph.symmetry.kind(index) for index in range(len(machine.fields))]
     yield from ["fields that only a rule tells apart"] * (len(set(kinds)) > len(set(_without_tests(graph.symmetry))))
     yield from ["fields that only what they give tells apart"] * _one_gives(machine)
@@ -201,13 +257,13 @@ def _one_gives(machine: Automaton) -> bool:
     return False
 
 
-def _unmerged(machine: Automaton) -> int:
-    """How many states are reached within max_steps, each by itself."""
-    reached = layer = {machine.initial}
+def reached(machine: Automaton) -> set[State]:
+    """The states that are reached within max_steps, each by itself."""
+    found = layer = {machine.initial}
     for _ in range(machine.pack.max_steps):
         open_states = [state for state in layer if not state.resolved]
         layer = {
             machine.apply(state, choice).state for state in open_states for choice in action_space(machine.pack).choices
         }
-        reached = reached | layer
-    return len(reached)
+        found = found | layer
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from copy import deepcopy
 from fractions import Fraction
@@ -20,6 +21,7 @@ from engine.load import check_draft, shipped_packs
 from engine.pack import Demands
 from engine.proof.certificate import certificate, read, write
 from engine.proof.prove import BUDGET, prove
+from engine.split import assign
 
 SCHEMA = Path(__file__).parents[2] / "engine" / "proof" / "certificate.schema.json"
 
@@ -93,7 +95,7 @@ def test_the_numbers_of_a_ticket(tiny: dict[str, Any]) -> None:
 
 def test_what_it_says_of_a_pack(tiny: dict[str, Any]) -> None:
     (pack,) = tiny["packs"]
-    assert (tiny["certificate"], tiny["deskproof"]) == (1, "1.2.3")
+    assert (tiny["certificate"], tiny["deskproof"]) == (2, "1.2.3")
     assert (pack["pack"], pack["version"], pack["sound"], pack["warnings"]) == ("tiny", "1.0.0", True, 0)
     assert set(pack["checks"]) == {f"P{number:02}" for number in range(1, 12)}
     assert pack["checks"]["P01"] == pack["checks"]["P05"] == "holds"
@@ -181,6 +183,27 @@ def test_numbers_of_thousands_of_digits(tmp_path: Path) -> None:
     assert read("c.json", write(document).encode()) == document
 
 
+def test_what_decides_a_ticket_of_a_few_words(tiny: dict[str, Any]) -> None:
+    """The ticket of TINY, put down by hand: one field that is told when asked for, no message that states it, nobody
+    who stalls; of "tiny" and "t-1" the split is worked out elsewhere."""
+    decided: dict[str, Any] = {
+        "answers": {"order": [["value", [["order", False]]]]},
+        "category": None,
+        "facts": {},
+        "goal": {},
+        "known": [],
+        "optional": [],
+        "required": ["order"],
+        "split": assign("tiny", {"t-1": None})["t-1"],
+        "stalls": [0],
+        "stated": [[]],
+        "task": "easy-info-collection",
+    }
+    canonical = json.dumps(decided, sort_keys=True, separators=(",", ":"))
+    ((ticket,),) = (pack["tickets"] for pack in tiny["packs"])
+    assert ticket["decides"] == hashlib.sha256(canonical.encode()).hexdigest()
+
+
 # -- Its schema
 
 
@@ -233,10 +256,11 @@ def wrong(content: bytes) -> str:
         (b"\xff\xfe\xfd", "c.json:1:1: PACK004: this is not JSON in UTF-8"),
         (b'{"certificate": NaN}', "c.json:1:1: PACK004: this is not JSON in UTF-8, or holds a number"),
         (b"[" * 100_000, "c.json:1:1: PACK004: this is no certificate: it nests too deep"),
-        (b"[]", 'c.json:1:1: PACK013: this is no certificate: it has no "certificate": 1'),
-        (b'{"certificate": 2}', "expected: what `deskproof prove --certificate` writes"),
-        (b'{"certificate": true}', 'this is no certificate: it has no "certificate": 1'),
-        (b'{"certificate": 1, "deskproof": "1"}', "c.json:1:1: PACK023: 'packs' is missing"),
+        (b"[]", 'c.json:1:1: PACK013: this is no certificate: it has no "certificate": 2'),
+        (b'{"certificate": 1}', "this certificate is of form 1, and form 2 is read here: prove the packs again"),
+        (b'{"certificate": 3}', "expected: what `deskproof prove --certificate` writes"),
+        (b'{"certificate": true}', 'this is no certificate: it has no "certificate": 2'),
+        (b'{"certificate": 2, "deskproof": "1"}', "c.json:1:1: PACK023: 'packs' is missing"),
     ],
 )
 def test_what_is_no_certificate(content: bytes, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engine.cli import main
+from engine.load import load_pack
+from engine.split import splits
 
 # Four steps: an ask and the end make an optimal episode of two.
 BASE = """\
@@ -206,7 +209,7 @@ def test_what_is_left_to_those_who_do_not_read(packs: Packs) -> None:
     found = data(old, new)
     assert found["blind"]["hard-efficient-resolution"]["old"]["exact"] == "17/10"
     assert found["blind"]["hard-efficient-resolution"]["new"]["exact"] == "2/1"
-    assert not found["comparable"] and found["changed"] == {}
+    assert not found["comparable"] and list(found["changed"]) == ["b"]
     assert (
         "  hard-efficient-resolution: what isn't read comes to 1.7 -> 2 at the most\n" in run("diff", old, new).output
     )
@@ -223,27 +226,196 @@ def test_certificates_say_the_same_as_packs(packs: Packs) -> None:
 
 
 def test_what_is_not_proved(packs: Packs) -> None:
-    """One move proves nothing: of the same pack that doesn't matter, of another one nobody knows."""
+    """One move proves nothing, and what isn't proved can't be compared, whichever side it is on."""
     old = packs.certificate(packs.base, "--budget", "1")
     new = packs.certificate(packs.changed("It hums.", "It is humming."), "--budget", "1")
-    assert run("diff", old, old).exit_code == run("diff", old, packs.base).exit_code == 0
+    for pair, said, sides in (
+        ((old, packs.base), "not proved before", (False, True)),
+        ((packs.base, old), "not proved any more", (True, False)),
+        ((old, new), "not proved, before or now", (False, False)),
+    ):
+        done = run("diff", *pair)
+        assert done.exit_code == 1
+        assert f"  dark: {said}, so it can't be compared\n  hum: {said}, so it can't be compared\n" in done.output
+        assert "same numbers" not in done.output and "changed by hand" not in done.output
+        assert "0 tickets changed, 0 came, 0 went, 2 not proved: their scores don't compare" in done.output
+        found = data(*pair)
+        assert found["unproved"] == {name: {"old": sides[0], "new": sides[1]} for name in ("dark", "hum")}
+        assert (found["changed"], found["same"], found["contradictory"]) == ({}, [], False)
+
+
+def test_some_of_a_pack_is_not_proved(packs: Packs) -> None:
+    """The bound of those who don't read is missing with the tickets: it isn't said to be another."""
+    pack = packs.write("reading.yaml", READING)
+    whole, part = packs.certificate(pack), packs.folder / "part.json"
+    run("prove", pack, "--certificate", part, "--budget", "5")
+    found = data(part, whole)
+    assert set(found["unproved"]) == {"a", "b"} and not found["contradictory"]
+    assert found["blind"]["hard-efficient-resolution"]["old"] == "not proved"
+    assert "what isn't read comes to not proved -> 1.7" in run("diff", part, whole).output
+
+
+# -- What decides tickets, the numbers the same
+
+ROUTES = """\
+pack: routes
+version: 1.0.0
+description: Lamps.
+fields: {model: {description: Model}, socket: {description: Socket}}
+categories:
+  dark: {description: No light, requires: [model]}
+  loud: {description: Noise, requires: [socket]}
+tickets:
+  - {id: a, task: easy-info-collection, category: dark, messages: [A.], answers: {model: L-7, socket: E27}}
+  - {id: b, task: easy-info-collection, category: loud, messages: [B.], answers: {model: L-7, socket: E27}}
+"""
+
+
+def test_a_ticket_that_moved_to_another_category(packs: Packs) -> None:
+    """Its number of fields, steps and answers stays, so its numbers do; but who classified it rightly is wrong now."""
+    old = packs.write("old.yaml", ROUTES)
+    new = packs.write("new.yaml", ROUTES.replace("category: dark, messages", "category: loud, messages"))
     done = run("diff", old, new)
     assert done.exit_code == 1
-    assert "  dark: nothing known at the start: not proved, before or now\n" in done.output
-    assert (
-        "  dark: nothing known at the start: not proved any more\n"
-        in run("diff", packs.changed("hums", "sings"), new).output
+    assert "  a: what it takes isn't what it was\n" in done.output
+    assert "  1 ticket with the same numbers: " in done.output and "1 ticket changed" in done.output
+    (change,) = data(old, new)["changed"]["a"]
+    assert (change["what"], change["cases"]) == ("decides", None) and change["old"] != change["new"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("required: [model], answers: {model: L-7}", "required: [socket], answers: {socket: L-7}"),
+        ("messages: [It stays dark.]", "messages: [It stays dark.], split: SPLIT"),
+        ("answers: {model: L-7}", "answers: {model: L-7, socket: E14}"),
+    ],
+)
+def test_what_a_ticket_takes(packs: Packs, old: str, new: str) -> None:
+    """Another field of the same kind, another split, an answer to what nobody needs."""
+    before = next(name for name, held in splits(load_pack(packs.base)).items() if "dark" in held)
+    other = packs.changed(old, new.replace("SPLIT", "train" if before == "test" else "test"))
+    found = data(packs.base, other)
+    assert "dark" in found["changed"] and found["same"] == ["hum"] and found["decides"] is None
+
+
+def test_what_makes_no_difference(packs: Packs) -> None:
+    """Other texts and values, one more wording that states nothing, fields in another order, the split that it has."""
+    split = next(name for name, held in splits(load_pack(packs.base)).items() if "hum" in held)
+    text = BASE.replace("[It hums.]", f"[It sings., It whirrs.], split: {split}").replace("E27", "E14")
+    fields = "{socket: {description: Its bulb}, model: {description: Model}}"
+    other = packs.write(
+        "other.yaml", text.replace("{model: {description: Model}, socket: {description: Socket}}", fields)
     )
+    assert data(packs.base, other)["same"] == ["dark", "hum"]
+
+
+DESK = """\
+actions:
+  lift: {description: Lift it}
+  lower: {description: Lower it}
+rules:
+  lift:
+    - {outcome: up, then: {waste: true, say: Up it goes.}}
+  lower:
+    - {outcome: down, then: {say: Down it goes.}}
+"""
+
+
+def test_rules_that_reward_another_action(packs: Packs) -> None:
+    """Lifting is waste and lowering is free, then the other way round: no number is another one, and no ticket is as
+    it was. It is said once, of the pack."""
+    old = packs.write("old.yaml", BASE + DESK)
+    up, down = ("{waste: true, say: Up it goes.}", "{say: Down it goes.}")
+    swapped = DESK.replace(up, "UP").replace(down, up).replace("UP", down)
+    new = packs.write("new.yaml", BASE + swapped)
+    done = run("diff", old, new)
+    assert done.exit_code == 1
+    said = "  the pack's names, actions, rules, facts, rewards or tasks decide otherwise: that changes 2 tickets\n"
+    assert done.output.splitlines(keepends=True)[1] == said
+    assert len(done.output.splitlines()) == 3
+    found = data(old, new)
+    assert {each[0]["what"] for each in found["changed"].values()} == {"pack"}
+    assert found["decides"]["old"] != found["decides"]["new"]
+    assert run("diff", old, packs.write("said.yaml", BASE + DESK.replace("Down it", "There it"))).exit_code == 0
+
+
+# -- Contradictions, and checks that fail
+
+
+def edited(file: Path, edit: Callable[[Any], None]) -> Path:
+    document = json.loads(file.read_text("utf-8"))
+    edit(document)
+    other = file.with_name("edited.json")
+    other.write_text(json.dumps(document), "utf-8")
+    return other
 
 
 def test_the_same_digest_under_another_version_of_deskproof(packs: Packs) -> None:
     """A number that is worked out in another way is another number, whatever the digest says."""
+
+    def edit(document: Any) -> None:
+        document["deskproof"] = "0.0.1"
+        document["packs"][0]["tickets"][0]["variants"][0]["numbers"]["optimal_steps"] = 1
+
     old = packs.certificate(packs.base)
-    other = old.with_name("other.json")
-    other.write_text(old.read_text("utf-8").replace('"optimal_steps": 2', '"optimal_steps": 1', 1), "utf-8")
-    done = run("diff", old, other)
+    done = run("diff", old, edited(old, edit))
     assert done.exit_code == 1
     assert "dark: nothing known at the start: optimal steps 2 -> 1\n" in done.output
+    assert "changed by hand" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tickets", 0, "variants", 0, "numbers", "optimal_steps"), 1),
+        (("tickets", 0, "variants", 0, "numbers", "states"), 7_000),
+        (("tickets", 0, "variants", 0, "seed"), 3),
+        (("tickets", 0, "task"), "medium-complete-info"),
+        (("tickets", 0, "decides"), "0" * 64),
+        (("decides",), "0" * 64),
+        (("tickets", 0, "checks", "P04"), "fails"),
+        (("checks", "P04"), "fails"),
+        (("version",), "1.0.1"),
+        (("sound",), False),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--severity", "P06=ignore")])
+def test_a_certificate_changed_by_hand(
+    packs: Packs, path: tuple[str | int, ...], value: Any, options: tuple[str, ...]
+) -> None:
+    """Also beside one that was asked for something else, where what has nothing to do with that is another."""
+
+    def edit(document: Any) -> None:
+        part = document["packs"][0]
+        for step in path[:-1]:
+            part = part[step]
+        assert part[path[-1]] != value
+        part[path[-1]] = value
+
+    old = packs.certificate(packs.base)
+    other = edited(old, edit)
+    against = packs.certificate(packs.write("asked.yaml", BASE), *options)
+    assert run("diff", old, against).exit_code == 0
+    if options and path[-1] in ("states", "seed", "sound"):
+        return  # no score and no check depends on these
+    done = run("diff", against, other)
+    assert done.exit_code == 1
+    assert "one of the two was changed by hand, or made by other code\n" in done.output
+    assert data(against, other)["contradictory"]
+
+
+def test_a_check_that_fails_and_one_that_stopped(packs: Packs) -> None:
+    """2.0 less 0.5 for asking alone are 1.5, and 1.6 are asked for. Scores are what they were."""
+    asking = packs.write("asking.yaml", BASE + "proof: {P04: {margin: 1.6}}\n")
+    done = run("diff", packs.base, asking)
+    assert (done.exit_code, "  P04 fails now: dark, hum\n" in done.output) == (0, True)
+    assert done.output.endswith("All scores stay comparable.\n")
+    assert data(packs.base, asking)["failing"] == {"P04": {"began": ["dark", "hum"], "stopped": [], "now": "fails"}}
+    assert "  P04 doesn't fail any more: dark, hum\n" in run("diff", asking, packs.base).output
+    assert run("diff", asking, asking).output.endswith("Nothing changed.\n")
+    ignoring = packs.write("ignoring.yaml", BASE + "proof: {P04: {severity: ignore}}\n")
+    assert "  P04 is ignored now: dark, hum\n" in run("diff", asking, ignoring).output
 
 
 def test_many_changes_are_counted(packs: Packs) -> None:

@@ -37,7 +37,9 @@ def test_the_command_lists_survivors_with_their_lines(tiny: str) -> None:
 def test_the_score_may_be_asked_for(tiny: str) -> None:
     assert run(tiny, "--at-least", "0.75")[0] == 0
     assert run(tiny, "--at-least", "0.76")[0] == 1
-    assert run(tiny, "--at-least", "75")[0] == 2
+    for share in ("75", "nan", "-nan", "inf", "-0.1"):
+        code, output = run(tiny, "--at-least", share)
+        assert code == 2 and "is not in the range 0<=x<=1" in output
 
 
 def test_survivors_alone_all_and_some(tiny: str) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
 
 from engine.cli import main
+from engine.proof.output import write
 from tests.proof.drafts import FAULTY, PAID, TINY
 
 # What the command ends with.
@@ -70,7 +76,11 @@ def test_another_margin() -> None:
 def test_another_severity() -> None:
     result = run(FAULTY / "p04.yaml", "--severity", "P04=error")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (1, "1 error, 0 warnings")
-    assert run(FAULTY / "p01.yaml", "--severity", "P01=ignore", "--severity", "P10=ignore").stdout.endswith(HOLDS)
+    assert run(FAULTY / "p04.yaml", "--severity", "P04=ignore").stdout.endswith(HOLDS)
+    # What can't be resolved, say, is an error whatever anybody asks for.
+    refused = run(FAULTY / "p01.yaml", "--severity", "P01=ignore")
+    assert refused.exit_code == 2
+    assert "P01 has no severity of another kind; there is: P04, P06, P07, P09, P10, P11" in refused.stderr
 
 
 def test_what_is_asked_for_comes_before_what_the_pack_asks(tmp_path: Path) -> None:
@@ -106,6 +116,10 @@ def test_the_budget(tiny: Path) -> None:
         (["--html", "."], "'.' is a directory"),
         (["customer-suport"], "There is no file or folder 'customer-suport'. Did you mean 'customer-support'?"),
         (["bank-disputes", "--ticket", "t-1"], "--ticket is for one PACK."),
+        (["--ticket", "t-1", "--ticket", "t-1"], "one ticket at a time."),
+        ([""], "a pack's path is empty"),
+        (["--html", ""], "the file's path is empty"),
+        (["--certificate", ""], "the file's path is empty"),
     ],
 )
 def test_what_is_no_use(tiny: Path, options: list[str], said: str) -> None:
@@ -131,6 +145,11 @@ def test_one_ticket_alone(tmp_path: Path) -> None:
     assert "ticket 't-3'" in result.stdout and "ticket 't-2'" not in result.stdout
     assert "A best line of play, nothing known at the start" in result.stdout
     assert not any(code in result.stdout for code in ("P07", "P09", "P11"))
+
+
+def test_one_ticket_alone_is_not_everything(tiny: Path) -> None:
+    said = "Everything that is about this ticket alone holds; P07, P09 and P11 are about the whole pack.\n"
+    assert run(tiny, "--ticket", "t-1").stdout.endswith(said)
 
 
 def test_every_failure_and_every_line(tmp_path: Path) -> None:
@@ -168,3 +187,77 @@ def test_a_page_of_what_fails_is_written_too(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     assert run(FAULTY / "p01.yaml", "--html", path).exit_code == 1
     assert "can&#39;t be resolved in 3 steps" in path.read_text("utf-8")
+
+
+# -- What is not to be written over
+
+
+@pytest.mark.parametrize("option", ["--html", "--certificate"])
+def test_the_pack_itself_is_not_written_over(tmp_path: Path, tiny: Path, option: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tiny)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    text, more = TINY.split("tickets:\n")
+    (folder / "pack.yaml").write_text(text, "utf-8")
+    (folder / "more.yaml").write_text(f"tickets:\n{more}", "utf-8")
+    for pack, file in ((tiny, tiny), (tiny, link), (folder, folder / "more.yaml")):
+        before = file.read_text("utf-8")
+        result = run(pack, option, file)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{file} is a file of the pack itself; nothing was written." in result.stderr
+        assert file.read_text("utf-8") == before
+    assert run(folder, option, folder / "new.json").exit_code == 0
+
+
+def test_two_outputs_are_two_files(tmp_path: Path, tiny: Path) -> None:
+    (tmp_path / "x").symlink_to("y")
+    result = run(tiny, "--html", tmp_path / "x", "--certificate", tmp_path / "y")
+    assert result.exit_code == 2 and "Two outputs can't both be written to" in result.stderr
+    assert not (tmp_path / "y").exists()
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path, tiny: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text("utf-8")), daemon=True)
+    reader.start()
+    assert run(tiny, "--certificate", pipe).exit_code == 0
+    assert pipe.is_fifo()
+    reader.join(20)
+    assert json.loads(read[0])["packs"][0]["pack"] == "tiny"
+
+
+def test_a_device_that_takes_nothing_stays_one(tmp_path: Path, tiny: Path) -> None:
+    """A node of this test's own, with the numbers of /dev/full."""
+    device = tmp_path / "full"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        device.open("wb").close()
+    except PermissionError:
+        pytest.skip("only root makes devices, and not everywhere")
+    result = run(tiny, "--certificate", device)
+    assert (result.exit_code, f"{device} can't be written: No space left on device." in result.stderr) == (2, True)
+    assert device.is_char_device()
+
+
+def test_what_can_not_be_written_whole_leaves_the_old(tmp_path: Path) -> None:
+    """A lone surrogate can't be written as UTF-8, however much of it was."""
+    path = tmp_path / "page.html"
+    path.write_text("old", "utf-8")
+    path.chmod(0o640)
+    with pytest.raises(UnicodeEncodeError):
+        write(str(path), "x" * 100_000 + "\ud800")
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"] and path.read_text("utf-8") == "old"
+    write(str(path), "new")
+    assert path.read_text("utf-8") == "new" and stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_standard_output_by_its_name_keeps_all_that_is_said(tmp_path: Path, tiny: Path) -> None:
+    path = tmp_path / "out"
+    with path.open("wb") as file:
+        command = (sys.executable, "-m", "engine.cli", "prove", tiny, "--certificate", "/dev/stdout")
+        assert subprocess.run(command, stdout=file, timeout=60).returncode == 0
+    said = path.read_text("utf-8")
+    assert said.startswith("tiny 1.0.0: 1 ticket") and '"pack": "tiny"' in said and said.endswith(HOLDS)
