@@ -15,8 +15,12 @@ from math import lcm
 from typing import TypeVar
 
 from engine.dynamics.graph import Edge, Graph
+from engine.solve import OverBudget
 
 T = TypeVar("T")
+
+# How much is added up for medium's expectation, in bytes of polynomials: some fifteen seconds.
+BYTES = 20_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ def expected_grades(graph: Graph, optimal_steps: int | None) -> Grades:
 
     `optimal_steps` are those of a best episode that reaches the goal, as an episode's record has them; None: efficiency
     counts as 1.
+
+    Raises:
+        OverBudget: there are too many steps for so many moves.
     """
     return Grades(_easy(graph), _medium(graph), _hard(graph, optimal_steps))
 
@@ -69,6 +76,9 @@ def _medium(graph: Graph) -> Fraction:
     # By state: the share of the last state, and that times the asks not wasted, both by the number of asks.
     share, useful = shares, [0] * len(shares)
     moves = _moves(graph, lambda edge: (edge.asks, edge.asks and not edge.wasted))
+    # Each move adds a polynomial for every step that remains, half as long on average as the longest.
+    if sum(map(len, moves)) * graph.horizon**2 * bits // 16 > BYTES:
+        raise OverBudget
     for remaining in range(1, graph.horizon + 1):
         sequences = graph.choices**remaining
         share_row, useful_row = [], []

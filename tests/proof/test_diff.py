@@ -8,67 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engine.cli import main
-from engine.load import load_pack
-from engine.split import splits
-
-# Four steps: an ask and the end make an optimal episode of two.
-BASE = """\
-pack: lamps
-version: 1.0.0
-description: Lamps.
-max_steps: 4
-fields: {model: {description: Model}, socket: {description: Socket}}
-tickets:
-  - {id: dark, task: easy-info-collection, messages: [It stays dark.], required: [model], answers: {model: L-7}}
-  - {id: hum, task: easy-info-collection, messages: [It hums.], required: [socket], answers: {socket: E27}}
-"""
-THIRD = "  - {id: hot, task: easy-info-collection, messages: [It's hot.], required: [model], answers: {model: L-9}}\n"
-
-
-def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
-
-
-class Packs:
-    """Versions of a pack in a folder, each a change to the base."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.base = self.write("base.yaml", BASE)
-
-    def write(self, name: str, text: str) -> Path:
-        path = self.folder / name
-        path.write_text(text, "utf-8")
-        return path
-
-    def changed(self, old: str, new: str) -> Path:
-        assert old in BASE
-        return self.write("changed.yaml", BASE.replace(old, new))
-
-    def certificate(self, pack: Path, *options: str) -> Path:
-        file = pack.with_suffix(".json")
-        run("prove", pack, "--certificate", file, *options)
-        return file
+from tests.proof.diffs import BASE, THIRD, Packs, data, run
 
 
 @pytest.fixture
 def packs(tmp_path: Path) -> Packs:
     return Packs(tmp_path)
-
-
-def data(old: Path, new: Path) -> Any:
-    """What --json prints of the one pack; its exit code is that of the text."""
-    done = run("diff", old, new, "--json")
-    assert done.exit_code == run("diff", old, new).exit_code
-    document = json.loads(done.stdout)
-    assert document["comparable"] == (done.exit_code == 0)
-    (pack,) = document["packs"]
-    return pack
 
 
 # -- What stays comparable
@@ -253,91 +199,6 @@ def test_some_of_a_pack_is_not_proved(packs: Packs) -> None:
     assert set(found["unproved"]) == {"a", "b"} and not found["contradictory"]
     assert found["blind"]["hard-efficient-resolution"]["old"] == "not proved"
     assert "what isn't read comes to not proved -> 1.7" in run("diff", part, whole).output
-
-
-# -- What decides tickets, the numbers the same
-
-ROUTES = """\
-pack: routes
-version: 1.0.0
-description: Lamps.
-fields: {model: {description: Model}, socket: {description: Socket}}
-categories:
-  dark: {description: No light, requires: [model]}
-  loud: {description: Noise, requires: [socket]}
-tickets:
-  - {id: a, task: easy-info-collection, category: dark, messages: [A.], answers: {model: L-7, socket: E27}}
-  - {id: b, task: easy-info-collection, category: loud, messages: [B.], answers: {model: L-7, socket: E27}}
-"""
-
-
-def test_a_ticket_that_moved_to_another_category(packs: Packs) -> None:
-    """Its number of fields, steps and answers stays, so its numbers do; but who classified it rightly is wrong now."""
-    old = packs.write("old.yaml", ROUTES)
-    new = packs.write("new.yaml", ROUTES.replace("category: dark, messages", "category: loud, messages"))
-    done = run("diff", old, new)
-    assert done.exit_code == 1
-    assert "  a: what it takes isn't what it was\n" in done.output
-    assert "  1 ticket with the same numbers: " in done.output and "1 ticket changed" in done.output
-    (change,) = data(old, new)["changed"]["a"]
-    assert (change["what"], change["cases"]) == ("decides", None) and change["old"] != change["new"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("required: [model], answers: {model: L-7}", "required: [socket], answers: {socket: L-7}"),
-        ("messages: [It stays dark.]", "messages: [It stays dark.], split: SPLIT"),
-        ("answers: {model: L-7}", "answers: {model: L-7, socket: E14}"),
-    ],
-)
-def test_what_a_ticket_takes(packs: Packs, old: str, new: str) -> None:
-    """Another field of the same kind, another split, an answer to what nobody needs."""
-    before = next(name for name, held in splits(load_pack(packs.base)).items() if "dark" in held)
-    other = packs.changed(old, new.replace("SPLIT", "train" if before == "test" else "test"))
-    found = data(packs.base, other)
-    assert "dark" in found["changed"] and found["same"] == ["hum"] and found["decides"] is None
-
-
-def test_what_makes_no_difference(packs: Packs) -> None:
-    """Other texts and values, one more wording that states nothing, fields in another order, the split that it has."""
-    split = next(name for name, held in splits(load_pack(packs.base)).items() if "hum" in held)
-    text = BASE.replace("[It hums.]", f"[It sings., It whirrs.], split: {split}").replace("E27", "E14")
-    fields = "{socket: {description: Its bulb}, model: {description: Model}}"
-    other = packs.write(
-        "other.yaml", text.replace("{model: {description: Model}, socket: {description: Socket}}", fields)
-    )
-    assert data(packs.base, other)["same"] == ["dark", "hum"]
-
-
-DESK = """\
-actions:
-  lift: {description: Lift it}
-  lower: {description: Lower it}
-rules:
-  lift:
-    - {outcome: up, then: {waste: true, say: Up it goes.}}
-  lower:
-    - {outcome: down, then: {say: Down it goes.}}
-"""
-
-
-def test_rules_that_reward_another_action(packs: Packs) -> None:
-    """Lifting is waste and lowering is free, then the other way round: no number is another one, and no ticket is as
-    it was. It is said once, of the pack."""
-    old = packs.write("old.yaml", BASE + DESK)
-    up, down = ("{waste: true, say: Up it goes.}", "{say: Down it goes.}")
-    swapped = DESK.replace(up, "UP").replace(down, up).replace("UP", down)
-    new = packs.write("new.yaml", BASE + swapped)
-    done = run("diff", old, new)
-    assert done.exit_code == 1
-    said = "  the pack's names, actions, rules, facts, rewards or tasks decide otherwise: that changes 2 tickets\n"
-    assert done.output.splitlines(keepends=True)[1] == said
-    assert len(done.output.splitlines()) == 3
-    found = data(old, new)
-    assert {each[0]["what"] for each in found["changed"].values()} == {"pack"}
-    assert found["decides"]["old"] != found["decides"]["new"]
-    assert run("diff", old, packs.write("said.yaml", BASE + DESK.replace("Down it", "There it"))).exit_code == 0
 
 
 # -- Contradictions, and checks that fail

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from math import log
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -315,3 +317,27 @@ def test_over_the_budget_there_is_no_graph() -> None:
     assert len(explore(machine, Budget(6)).states) == 3  # S and K have three moves each
     with pytest.raises(OverBudget):
         explore(machine, Budget(5))
+
+
+def test_a_thousand_steps_are_too_many_for_many_states() -> None:
+    # In each state a polynomial with up to a thousand coefficients of some thousand digits.
+    ends = {"a": "x", "b": {"waive": True}, "c": {"refuse": True}, "d": {"say": "hm"}}
+    answers = {name: [{"say": "hm"}, turn] for name, turn in ends.items()}
+    ticket = {"id": "t", "required": ["a", "b"], "optional": ["c", "d"], "answers": answers}
+    pack = pack_of([ticket], fields={name: {} for name in ends}, max_steps=1_000)
+    start = process_time()
+    with pytest.raises(OverBudget):
+        study_of(pack)
+    assert process_time() - start < 10
+
+
+def test_a_thousand_steps_are_fine_for_a_few() -> None:
+    known = study_of(
+        pack_of([{"id": "t", "required": ["a"], "answers": {"a": "x"}}], fields={"a": {}}, max_steps=1_000)
+    )
+    grades = known.numbers.random_grades
+    # As good as sure to have asked and resolved by then. Until a is asked for, which takes n steps with 2^(n-1) / 3^n,
+    # nothing is asked; then k asks in all are 1 / k, as one more ask or the end, or neither, is as likely: an ask comes
+    # before resolve() with 1/2, so there are k with 1 / 2^k, and the mean of 1 / k is the logarithm of 2.
+    assert grades.easy > 1 - Fraction(1, 10**100)
+    assert abs(float(grades.medium) - log(2)) < 1e-12
