@@ -13,8 +13,8 @@ from engine.pack import Pack, Rule, once
 from engine.solve import Budget, OverBudget
 from engine.symmetry import Symmetry
 
-# What may be added up in the tables of an automaton's values: some twenty seconds.
-WORK = 5_000_000
+# How many moves may be added up in the tables of an automaton's values: some fifteen seconds.
+WORK = 20_000_000
 
 
 class Edge(NamedTuple):

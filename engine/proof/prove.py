@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from engine.automaton import Automaton
-from engine.dynamics.graph import WORK, explore
+from engine.dynamics.graph import explore
 from engine.pack import Demands, Pack, Ticket
 from engine.proof.blind import FirstMoves, Opening, blind, first_moves
 from engine.proof.episodes import seed_of, shown
@@ -119,8 +119,8 @@ class Prover:
         ticket = machine.ticket
         if summary is None:
             message = (
-                f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves, or more than "
-                f"{WORK:,} where each counts once for every step"
+                f"ticket '{ticket.id}' isn't proved: it has more than {self._budget:,} different moves, or too many "
+                f"for {self._pack.max_steps} steps"
             )
             for code in OF_TICKETS:
                 if code != "P08":
