@@ -60,7 +60,7 @@ def post_fork(server, worker):  # type: ignore[no-untyped-def]
     """The packs stay: leave them out when the garbage is collected; and collect it less often than for scripts."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(100_000, 10, 20)
 
 
 def on_starting(server):  # type: ignore[no-untyped-def]

@@ -174,7 +174,8 @@ class Service:
 
         None, and no change, where that can't be: each has to name another episode, and none may be in the wrong.
         """
-        running_by_id: dict[str, _Running] = {}
+        ids: list[str] = []
+        runnings: list[_Running] = []
         came_to: list[Moment] = []
         appends: list[Append] = []
         taken: dict[Moment, Step] = {}  # episodes that come to the same moment share the step that they took
@@ -182,34 +183,33 @@ class Service:
         try:
             for body in bodies:
                 action, episode_id, request_id = step_body(body)
-                if episode_id is None or episode_id in running_by_id:
+                if episode_id is None:
                     return None
-                name = owned + episode_id
-                running_by_id[episode_id] = running = at_hand(name) or self._load(name, request_id)
+                running = at_hand(owned + episode_id) or self._load(owned + episode_id, request_id)
                 before = running.moment
                 after = before.step(action)
                 step = taken.get(after) if request_id is None else Step(after.action, request_id, at)
                 if step is None:
                     step = taken[after] = Step(after.action, None, at)
+                ids.append(episode_id)
+                runnings.append(running)
                 came_to.append(after)
                 appends.append((running.key, before.steps, step, after.end_reason))
         except (Problem, Repeated):
             return None
-        if not self._store.append_all(appends):
+        if len({*ids}) < len(ids) or not self._store.append_all(appends):
             return None
-        answers: list[Encoded] = []
-        for (episode_id, running), after in zip(running_by_id.items(), came_to, strict=True):
+        for running, after in zip(runnings, came_to, strict=True):
             if after.stays:
                 running.moment = after
             else:
                 self._at_hand.drop(running.key.episode_id)
-            answers.append(after.answer(episode_id, "id"))
         if events.heard():
-            for episode_id, after, (_, _, step, _) in zip(running_by_id, came_to, appends, strict=True):
+            for episode_id, after, (_, _, step, _) in zip(ids, came_to, appends, strict=True):
                 events.log("a step was taken", episode_id, step.request_id, after)
         for after, number in Counter(came_to).items():
             events.stepped(after, number)
-        return answers
+        return [after.answer(episode_id, "id") for episode_id, after in zip(ids, came_to, strict=True)]
 
     def _reset(self, body: Any, caller: Caller, noted: dict[str, Any]) -> Taken:
         asked = reset_body(body)
