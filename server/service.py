@@ -174,30 +174,30 @@ class Service:
 
         None, and no change, where that can't be: each has to name another episode, and none may be in the wrong.
         """
-        ids: list[str] = []
-        runnings: list[_Running] = []
-        came_to: list[Moment] = []
-        appends: list[Append] = []
-        taken: dict[Moment, Step] = {}  # episodes that come to the same moment share the step that they took
         at, at_hand, owned = self.clock(), self._at_hand.get, stored(caller.owner, "")
         try:
-            for body in bodies:
-                action, episode_id, request_id = step_body(body)
-                if episode_id is None:
-                    return None
-                running = at_hand(owned + episode_id) or self._load(owned + episode_id, request_id)
-                before = running.moment
-                after = before.step(action)
-                step = taken.get(after) if request_id is None else Step(after.action, request_id, at)
-                if step is None:
-                    step = taken[after] = Step(after.action, None, at)
-                ids.append(episode_id)
-                runnings.append(running)
-                came_to.append(after)
-                appends.append((running.key, before.steps, step, after.end_reason))
+            # One list after the other: each is made quicker than all of them are in one loop.
+            asked = [step_body(body) for body in bodies]
+            ids = [episode_id for _, episode_id, _ in asked if episode_id is not None]
+            if len({*ids}) < len(bodies):
+                return None
+            runnings = [at_hand(owned + one) or self._load(owned + one, request) for _, one, request in asked if one]
+            befores = [running.moment for running in runnings]
+            came_to = [before.step(one[0]) for before, one in zip(befores, asked, strict=True)]
         except (Problem, Repeated):
             return None
-        if len({*ids}) < len(ids) or not self._store.append_all(appends):
+        # Episodes that come to the same moment share the step that they took.
+        shared = {after: Step(after.action, None, at) for after in {*came_to}}
+        appends: list[Append] = [
+            (
+                running.key,
+                before.steps,
+                shared[after] if request_id is None else Step(after.action, request_id, at),
+                after.end_reason,
+            )
+            for running, before, after, (_, _, request_id) in zip(runnings, befores, came_to, asked, strict=True)
+        ]
+        if not self._store.append_all(appends):
             return None
         for running, after in zip(runnings, came_to, strict=True):
             if after.stays:
