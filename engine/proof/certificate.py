@@ -6,7 +6,7 @@ The same packs, contract and engine give the same bytes: there is no time, no pl
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -197,11 +197,12 @@ def _variant(pack: Pack, ticket: Ticket, variant: Variant) -> dict[str, Any]:
         "stalls": variant.stalls,
         "share": _fraction(share(pack, ticket, variant.known, variant.stalls)),
         "seed": variant.seed,
-        "numbers": _numbers(variant.numbers) if variant.numbers is not None else None,
+        "numbers": numbers_of(variant.numbers, _fraction) if variant.numbers is not None else None,
     }
 
 
-def _numbers(numbers: Numbers) -> dict[str, Any]:
+def numbers_of(numbers: Numbers, shown: Callable[[Fraction], Any]) -> dict[str, Any]:
+    """A variant's numbers as JSON, returns in reward units; `shown` says how a fraction is written."""
     grades = numbers.random_grades
     return {
         "states": numbers.states,
@@ -211,12 +212,8 @@ def _numbers(numbers: Numbers) -> dict[str, Any]:
         "fewest_steps": numbers.fewest_steps,
         "optimal_steps": numbers.optimal_steps,
         "optimal_episodes": _whole(numbers.optimal_episodes),
-        "random_return": _fraction(numbers.random_return),
-        "random_grades": {
-            "easy": _fraction(grades.easy),
-            "medium": _fraction(grades.medium),
-            "hard": _fraction(grades.hard),
-        },
+        "random_return": shown(numbers.random_return),
+        "random_grades": {"easy": shown(grades.easy), "medium": shown(grades.medium), "hard": shown(grades.hard)},
     }
 
 

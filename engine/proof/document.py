@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
-from engine.pack import REWARD_UNIT
-from engine.proof.certificate import EXACT
-from engine.proof.result import Check, Numbers, PackProof, severity
+from engine.proof.certificate import numbers_of
+from engine.proof.result import Check, PackProof, severity
 
 
 def as_json(proof: PackProof) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def as_json(proof: PackProof) -> dict[str, Any]:
                         "known": sorted(variant.known),
                         "stalls": variant.stalls,
                         "seed": variant.seed,
-                        "numbers": _numbers(variant.numbers) if variant.numbers is not None else None,
+                        "numbers": numbers_of(variant.numbers, float) if variant.numbers is not None else None,
                     }
                     for variant in ticket.variants
                 ],
@@ -35,21 +33,6 @@ def as_json(proof: PackProof) -> dict[str, Any]:
             for ticket in proof.tickets
         ],
         "checks": [_check(check, proof) for check in proof.checks],
-    }
-
-
-def _numbers(numbers: Numbers) -> dict[str, Any]:
-    grades, episodes = numbers.random_grades, numbers.optimal_episodes
-    return {
-        "states": numbers.states,
-        "optimum": numbers.optimum / REWARD_UNIT,
-        "worst": numbers.worst / REWARD_UNIT,
-        "short": numbers.short / REWARD_UNIT,
-        "fewest_steps": numbers.fewest_steps,
-        "optimal_steps": numbers.optimal_steps,
-        "optimal_episodes": episodes if episodes <= EXACT else str(Decimal(episodes)),
-        "random_return": float(numbers.random_return),
-        "random_grades": {"easy": float(grades.easy), "medium": float(grades.medium), "hard": float(grades.hard)},
     }
 
 

@@ -22,18 +22,9 @@ from engine.pack import Demands
 from engine.proof.certificate import certificate, read, write
 from engine.proof.prove import BUDGET, prove
 from engine.split import assign
+from tests.proof.drafts import TINY
 
 SCHEMA = Path(__file__).parents[2] / "engine" / "proof" / "certificate.schema.json"
-
-TINY = """\
-pack: tiny
-version: 1.0.0
-description: One field, two steps.
-max_steps: 2
-fields: {order: {description: Order}}
-tickets:
-  - {id: t-1, task: easy-info-collection, messages: [Hello.], required: [order], answers: {order: "7"}}
-"""
 
 
 def run(*arguments: str | Path) -> Result:

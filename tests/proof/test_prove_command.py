@@ -236,6 +236,8 @@ def test_a_device_that_takes_nothing_stays_one(tmp_path: Path, tiny: Path) -> No
         os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
         device.open("wb").close()
     except PermissionError:
+        if os.environ.get("CI"):
+            raise
         pytest.skip("only root makes devices, and not everywhere")
     result = run(tiny, "--certificate", device)
     assert (result.exit_code, f"{device} can't be written: No space left on device." in result.stderr) == (2, True)
