@@ -8,7 +8,7 @@ from engine.case import make_case
 from engine.dynamics.graph import Graph
 from engine.dynamics.optimal import Line
 from engine.episode import Episode
-from engine.pack import Pack, Rule, Ticket
+from engine.pack import Pack, Ticket
 from engine.proof.result import Counterexample
 
 # How many seeds are tried, for each of a ticket's messages and people, until one makes a certain case.
@@ -36,11 +36,10 @@ def choices_of(graph: Graph, line: Line) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def shown(graph: Graph, line: Line, paid: int | None = None, rule: Rule | None = None) -> Counterexample:
+def shown(graph: Graph, line: Line, paid: int | None = None) -> Counterexample:
     """The episode that takes a line; `paid` is the step, from 1, whose rule paid, where it is one step's fault."""
     machine = graph.machine
-    if paid is not None and rule is None:
-        rule = line[paid - 1][1].rule
+    rule = line[paid - 1][1].rule if paid is not None else None
     actions = tuple(choice.canonical() for choice in choices_of(graph, line))
     return Counterexample(machine.ticket.id, seed_of(machine.pack, machine.ticket, machine), actions, paid, rule)
 
