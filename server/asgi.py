@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from asgiref.wsgi import WsgiToAsgi
 
 from server import batch, http, protocol
+from server.body import MAX_BODY
 from server.gate import SECURITY_HEADERS, Gate, Headers
 from server.intake import Intake, Message, Receive
 from server.mcp import Mcp
@@ -28,6 +29,7 @@ from server.together import Together
 from server.upkeep import Upkeep
 
 Scope = MutableMapping[str, Any]
+Pairs = list[tuple[bytes, bytes]]  # headers; names are in lower case
 Send = Callable[[Message], Awaitable[None]]
 
 logger = logging.getLogger("server")
@@ -104,6 +106,28 @@ class Asgi:
 
     # -- HTTP
 
+    def at_once(
+        self, method: str, path: str, query: bytes, headers: Pairs, address: str | None, content: bytes
+    ) -> tuple[int, Pairs, bytes] | None:
+        """The answer to a request whose whole body is there; None where there is something to wait for.
+
+        What `__call__` sends, without the messages: the status, the headers, and the body.
+        """
+        route = self._hot.get((method, path))
+        if route is None or route is self._gathered or len(content) > MAX_BODY:
+            return None
+        started = time.perf_counter()
+        given = _Headers(headers)
+        try:
+            owner = self._gate.admit(path, given, address)
+        except Problem as problem:
+            answer = http.refuse(problem)
+        else:
+            answer = http.respond(self._service, route, _request(query, given, content, address, owner, self._gate))
+        sent = _dressed(answer, self._gate.cors(given.get("origin")))
+        count_request(path, answer.status, time.perf_counter() - started)
+        return sent
+
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         if "://" in scope["path"]:
@@ -130,7 +154,7 @@ class Asgi:
                     if not native:
                         await self._through_flask(scope, content, send)
                         return
-                    request = _request(scope, headers, content, address, owner, self._gate)
+                    request = _request(scope["query_string"], headers, content, address, owner, self._gate)
                     if route is None:
                         answer = await self._in_slices(key, request)
                     elif route is self._gathered:
@@ -139,7 +163,9 @@ class Asgi:
                         answer = http.respond(self._service, route, request)
                 finally:
                     self._intake.let_go(content)
-            await _send(send, answer, self._gate.cors(headers.get("origin")))
+            status, fields, body = _dressed(answer, self._gate.cors(headers.get("origin")))
+            await send({"type": "http.response.start", "status": status, "headers": fields})
+            await send({"type": "http.response.body", "body": body})
         finally:
             self._busy -= 1
         count_request(path if native else "other", answer.status, time.perf_counter() - started)
@@ -306,21 +332,20 @@ class _Headers(Mapping[str, str]):
 
 
 def _request(
-    scope: Scope, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, gate: Gate
+    raw_query: bytes, headers: Mapping[str, str], content: bytes, address: str | None, owner: str, gate: Gate
 ) -> http.Request:
-    query, cookie = http.query(scope["query_string"]), http.cookie(headers.get("cookie"))
+    query, cookie = http.query(raw_query), http.cookie(headers.get("cookie"))
     # Where there are tokens an address is nobody's own.
     known = None if owner else address
     return http.Request(content, query, headers, cookie, known, owner, partial(gate.spend_more, owner, address))
 
 
-async def _send(send: Send, answer: http.Answer, more: Headers) -> None:
+def _dressed(answer: http.Answer, more: Headers) -> tuple[int, Pairs, bytes]:
     kind = _JSON if answer.media_type == http.JSON else (b"content-type", answer.media_type.encode("ascii"))
     headers = [kind, (b"content-length", b"%d" % len(answer.body)), *_DRESS]
     for name, value in (*answer.headers, *more):
         headers.append((name.lower().encode("ascii"), value.encode("latin-1")))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
+    return answer.status, headers, answer.body
 
 
 _JSON = (b"content-type", http.JSON.encode())

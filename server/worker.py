@@ -83,13 +83,45 @@ def wait_no_longer(protocol: Any) -> None:
 
 
 def answer_in_place(protocol: Any) -> None:
-    """Let a connection's own task answer its requests: another task for each is for work that goes on afterwards."""
-    if hasattr(protocol, "_serve_http_request") and hasattr(protocol, "_handle_http_request"):
+    """Let a connection's own task answer its requests: another task for each is for work that goes on afterwards.
+
+    And let it answer at once what needs no waiting, without the messages of ASGI.
+    """
+    parts = ("_serve_http_request", "_handle_http_request", "_will_close", "_send_response_start", "_send_body")
+    if all(hasattr(protocol, part) for part in parts):
         protocol._serve_http_request = _serve
 
 
 async def _serve(self: Any, request: Any, sockname: Any, peername: Any) -> Any:
-    return await self._handle_http_request(request, sockname, peername)
+    if not _is_plain(self):
+        return await self._handle_http_request(request, sockname, peername)
+    query = request.query.encode("latin-1") if request.query else b""
+    address, content = peername[0] if peername else None, b"".join(self._body_receiver._chunks)
+    try:
+        answer = self.app.asgi.at_once(request.method, request.path, query, request.headers_bytes, address, content)
+    except Exception:  # what was asked may be done: it isn't tried again
+        self.log.exception("A request could not be answered.")
+        self._send_error_response(500, "")
+        return False
+    if answer is None:
+        return await self._handle_http_request(request, sockname, peername)
+    status, headers, body = answer
+    close = self._will_close(request, False)
+    self._send_response_start(status, headers, request, close)
+    self._send_body(body)
+    return not close
+
+
+def _is_plain(connection: Any) -> bool:
+    """Whether a request's whole body is there, its answer can go out, and nobody else wants to hear of either."""
+    return (
+        connection._body_receiver._complete
+        and not connection._flow_control.write_paused
+        and not connection._closed
+        and connection._pre_request is None
+        and connection._post_request is None
+        and not connection.log.access_log_enabled
+    )
 
 
 def refuse_with_problems(protocol: Any) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from server import peers, worker
 from server.app import create_app
 from server.body import MAX_BODY, PATIENCE
 from server.peers import Patience
+from server.service import Caller
 from server.settings import Settings
 from server.store import Start
 from server.store.memory import MemoryStore
+from server.store.sqlite import SqliteStore
 
 Events = Iterable[dict[str, Any]]
 
@@ -91,6 +94,47 @@ def test_no_more_of_a_body_is_read_than_its_sender_has_to_hear_of(lamps: Pack, p
     events = [part(b" " * MAX_BODY, more=True)] * pieces  # waits for ever where one more is asked for
     start, _ = drive(create_app([lamps]), http_scope("POST", path), events)
     assert start["status"] == 413
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "content"),
+    [
+        ("POST", "/reset", b"", b'{"episode_id": "e-1", "seed": 1}'),
+        ("POST", "/step", b"", b'{"episode_id": "e-1", "action": {"type": "classify"}}'),
+        ("POST", "/step", b"", b'{"action": '),
+        ("GET", "/state", b"episode_id=e-1", b""),
+        ("GET", "/health", b"", b""),
+    ],
+)
+@pytest.mark.parametrize("origin", ["https://trainer.example", "https://stranger.example"])
+def test_what_is_answered_at_once_is_what_is_sent(
+    lamps: Pack, method: str, path: str, query: bytes, content: bytes, origin: str
+) -> None:
+    heads = [(b"host", b"desk.example"), (b"origin", origin.encode()), (b"cookie", b"deskproof=e-1")]
+    applications = [
+        create_app([lamps], MemoryStore(), configured=Settings(origins=("https://trainer.example",))) for _ in "ab"
+    ]
+    for application in applications:
+        application.service.reset({"episode_id": "e-1", "seed": 1}, Caller())
+    scope = http_scope(method, path) | {"query_string": query, "headers": heads}
+    start, body = drive(applications[0], scope, [part(content, more=False)])
+    at_once = applications[1].asgi.at_once(method, path, query, heads, "127.0.0.1", content)
+    assert at_once == (start["status"], start["headers"], body["body"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/batch/step"), ("GET", "/packs"), ("HEAD", "/health"), ("GET", "http://a.b/health")]
+)
+def test_all_else_is_not_answered_at_once(lamps: Pack, method: str, path: str) -> None:
+    assert create_app([lamps], MemoryStore()).asgi.at_once(method, path, b"", [], "127.0.0.1", b"{}") is None
+
+
+def test_nor_is_a_step_that_is_written_together_with_others_or_a_body_that_is_large(
+    lamps: Pack, tmp_path: Path
+) -> None:
+    durable = create_app([lamps], SqliteStore(tmp_path / "e.db")).asgi
+    assert durable.at_once("POST", "/step", b"", [], "127.0.0.1", b"{}") is None
+    assert durable.at_once("POST", "/reset", b"", [], "127.0.0.1", b" " * (MAX_BODY + 1)) is None
 
 
 def test_a_lifespan(lamps: Pack) -> None:
