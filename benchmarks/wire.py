@@ -3,9 +3,9 @@
 python -m benchmarks.wire [SECONDS [ROUNDS]]
 
 Both servers run at once, one worker each, with the defaults they ship with, both on uvloop; but ours keeps its episodes
-in memory, as theirs does, unless STORE says otherwise. They are measured in short turns by the same client; the median
-of the rounds counts. All episodes play one case, as trainers let them, so that the other environment can play back what
-ours shows: it has nothing to work out.
+in memory, as theirs does, unless STORE says otherwise. They are measured in short turns by the same client. The median
+of the rounds counts, and a ratio is taken within each round: machines have slow minutes. All episodes play one case, as
+trainers let them, so that the other environment can play back what ours shows: it has nothing to work out.
 
 Ratios are of what a server does in a second of its own processor time. That is what one worker does with a core to
 itself; by the clock, other jobs on the machine count as well, and for the fast server more than for the slow one: each
@@ -369,7 +369,7 @@ def main() -> None:
     short = slowest >= 50
     for name, (title, least) in PROMISED.items():
         both = turns[name, "ours"], turns[name, "theirs"]
-        ratio = own(both[0]) / own(both[1])
+        ratio = median(our.answered / our.used * their.used / their.answered for our, their in zip(*both, strict=True))
         numbers = "".join(f"{rate:10,.0f}" for rate in (*map(clock, both), *map(own, both)))
         print(f"{title:50}{numbers}{ratio:8.1f}{least:10}")
         short = short or ratio < least

@@ -114,6 +114,8 @@ class Asgi:
         What `__call__` sends, without the messages: the status, the headers, and the body.
         """
         route = self._hot.get((method, path))
+        if route is None and batch.is_short(content):
+            route = http.WHOLE.get((method, path))
         if route is None or route is self._gathered or len(content) > MAX_BODY:
             return None
         started = time.perf_counter()

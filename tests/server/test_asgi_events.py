@@ -102,6 +102,7 @@ def test_no_more_of_a_body_is_read_than_its_sender_has_to_hear_of(lamps: Pack, p
         ("POST", "/reset", b"", b'{"episode_id": "e-1", "seed": 1}'),
         ("POST", "/step", b"", b'{"episode_id": "e-1", "action": {"type": "classify"}}'),
         ("POST", "/step", b"", b'{"action": '),
+        ("POST", "/batch/step", b"", b'{"items": [{"episode_id": "e-1", "action": {"type": "resolve"}}, {}]}'),
         ("GET", "/state", b"episode_id=e-1", b""),
         ("GET", "/health", b"", b""),
     ],
@@ -123,18 +124,18 @@ def test_what_is_answered_at_once_is_what_is_sent(
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("POST", "/batch/step"), ("GET", "/packs"), ("HEAD", "/health"), ("GET", "http://a.b/health")]
+    ("method", "path"), [("POST", "/tasks"), ("GET", "/packs"), ("HEAD", "/health"), ("GET", "http://a.b/health")]
 )
 def test_all_else_is_not_answered_at_once(lamps: Pack, method: str, path: str) -> None:
     assert create_app([lamps], MemoryStore()).asgi.at_once(method, path, b"", [], "127.0.0.1", b"{}") is None
 
 
-def test_nor_is_a_step_that_is_written_together_with_others_or_a_body_that_is_large(
-    lamps: Pack, tmp_path: Path
-) -> None:
+def test_nor_is_a_step_that_is_written_with_others_or_what_takes_long(lamps: Pack, tmp_path: Path) -> None:
     durable = create_app([lamps], SqliteStore(tmp_path / "e.db")).asgi
     assert durable.at_once("POST", "/step", b"", [], "127.0.0.1", b"{}") is None
     assert durable.at_once("POST", "/reset", b"", [], "127.0.0.1", b" " * (MAX_BODY + 1)) is None
+    many = b'{"items": [%b]}' % b",".join([b"1"] * 258)  # more than four slices of 64, and 257 commas
+    assert durable.at_once("POST", "/batch/reset", b"", [], "127.0.0.1", many) is None
 
 
 def test_a_lifespan(lamps: Pack) -> None:
