@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.advice import advise
 from engine.build import build, default_rules, pack_schema, pack_validator
@@ -16,8 +17,9 @@ from engine.openings import opening_findings
 from engine.pack import Pack
 from engine.schema import check
 from engine.scripted import check_tests
-from engine.solve import ticket_findings
+from engine.solve import Verdicts, ticket_findings
 from engine.source import Budget, open_file, parse
+from engine.unfinished import sections
 
 _HERE = Path(__file__).parent
 # The most files of a pack.
@@ -71,24 +73,35 @@ def check_pack(path: Path | str, contract: Contract | None = None) -> tuple[Pack
     pack, findings = check_draft(path, contract)
     if pack is None:
         return None, findings
-    report = Report()
-    errors = False
-    for finding in (*ticket_findings(pack), *opening_findings(pack, contract.observation_space)):
-        errors = errors or finding.severity == "error"
-        report.take(finding)
-    return None if errors else pack, (*findings, *with_lines(report.findings()))
+    more = playable(pack, contract)
+    return None if any(finding.severity == "error" for finding in more) else pack, (*findings, *more)
 
 
 def check_draft(path: Path | str, contract: Contract) -> tuple[Pack | None, tuple[Finding, ...]]:
     """The same, but for what is true of a pack's tickets: whether each can be resolved, and at its best."""
+    draft = read_draft(path, contract)
+    return draft.pack, draft.findings
+
+
+class Draft(NamedTuple):
+    """A pack, whether or not its tickets can be resolved, and the document that it was built of; None where it has
+    errors."""
+
+    pack: Pack | None
+    document: Map | None
+    findings: tuple[Finding, ...]
+
+
+def read_draft(path: Path | str, contract: Contract) -> Draft:
+    """What is written at a path, and everything that was found in it."""
     report = Report()
     try:
         default_rules()
     except PackError as error:
-        return None, error.findings
+        return Draft(None, None, error.findings)
     document, whole = read_pack(Path(path), report)
     if document is None:
-        return None, report.findings()
+        return Draft(None, None, report.findings())
     refused = check(document, pack_validator(), report, whole)
     if not whole:
         # What any section declares may stand in a file that couldn't be read.
@@ -97,9 +110,17 @@ def check_draft(path: Path | str, contract: Contract) -> tuple[Pack | None, tupl
     if pack is not None:
         check_tests(pack, document, report)
     if pack is None or report:
-        return None, report.findings()
+        return Draft(None, None, report.findings())
     advise(pack, document, report)
-    return pack, with_lines(report.findings())
+    return Draft(pack, document, with_lines(report.findings()))
+
+
+def playable(pack: Pack, contract: Contract, verdicts: Verdicts | None = None) -> tuple[Finding, ...]:
+    """What is wrong with the tickets of a draft; `verdicts` are as `ticket_findings` takes them."""
+    report = Report()
+    for finding in (*ticket_findings(pack, verdicts), *opening_findings(pack, contract.observation_space)):
+        report.take(finding)
+    return with_lines(report.findings())
 
 
 def rebuild(source: str, contract: Contract | None = None) -> Pack:
@@ -161,6 +182,26 @@ def read_pack(path: Path, report: Report) -> tuple[Map | None, bool]:
     return merged, whole
 
 
+def read_unfinished(path: Path, report: Report) -> tuple[Map | None, frozenset[str]]:
+    """As `read_pack`, but of a file that can't be read to its end all that can be, None only where there is none; and
+    the sections in which there may be more."""
+    document, whole = read_pack(path, report)
+    if whole:
+        return document, frozenset()
+    budget, nobody, every = Budget(), Report(), frozenset(pack_schema()["properties"])
+    each_file = files(path, nobody) if _is_folder(path) else [path]
+    opened = [open_file(each, budget, nobody) for each in each_file]
+    read = [part for file in opened if file is not None for part in sections(file, budget)]
+    merged = next((Map(file, 0) for file in opened if file is not None), None)
+    for _, part, _ in read:
+        if part is not None and merged is not None:
+            merge(merged, part, nobody)
+    unread = {name for name, _, complete in read if not complete}
+    if not read or None in opened or not unread <= every or (_is_folder(path) and path / "pack.yaml" not in each_file):
+        return merged, every  # whatever else there is may declare anything
+    return merged, frozenset(unread)
+
+
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
@@ -193,13 +234,16 @@ def files(folder: Path, report: Report) -> list[Path]:
 
 def merge(into: Map, other: Map, report: Report) -> None:
     """Adds a file's document to another's: mappings entry by entry, lists one behind the other."""
+    into.again.update(other.again)
     for key, value in other.items():
         spots = (other.key_spot(key), other.value_spot(key))
         if key not in into:
             into.add(key, value, *spots)
         elif isinstance(value, Map) and isinstance(into[key], Map):
+            into[key].again.update(value.again)
             for name, inner in value.items():
                 if name in into[key]:
+                    into[key].again.add(name)
                     _twice(name, into[key].key_spot(name), value.key_spot(name), report)
                 else:
                     into[key].add(name, inner, value.key_spot(name), value.value_spot(name))

@@ -1,9 +1,9 @@
-"""The packs to serve: loaded from where they are named, proved, and looked at again when their files change."""
+"""The packs to serve: loaded from where they are named, and proved."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.contract import load_contract
@@ -13,8 +13,6 @@ from engine.pack import Pack
 from server.proved import prove_once
 
 logger = logging.getLogger("server")
-
-Stamp = tuple[tuple[str, int, int], ...]  # of each file its path, time of change in ns, and size
 
 
 class Unfit(ValueError):
@@ -64,19 +62,3 @@ def _draft(path: Path | str) -> Pack | None:
         return check_draft(path, load_contract())[0]
     except PackError:  # the contract is broken
         return None
-
-
-def stamp(paths: Sequence[Path | str]) -> Stamp:
-    """What the packs' files look like from outside: another stamp means that something was written."""
-    return tuple(_stamps(paths))
-
-
-def _stamps(paths: Sequence[Path | str]) -> Iterator[tuple[str, int, int]]:
-    for path in map(Path, paths):
-        try:
-            files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-            for file in files:
-                seen = file.stat()
-                yield str(file), seen.st_mtime_ns, seen.st_size
-        except OSError:
-            yield str(path), 0, 0  # an editor may be about to put it back

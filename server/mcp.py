@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.pack import Pack
+from engine.tools import tools
 from server import body, http, jsonrpc, openapi
 from server.answers import encode
 from server.batch import Spend
@@ -19,7 +20,7 @@ from server.mcp_tools import over, refusal, reset_name, reset_tool, result, unkn
 from server.problems import Problem
 from server.service import Caller, Service
 from server.sessions import Full, Session, Sessions, Unknown
-from server.tools import told, tools
+from server.tools import told
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BATCHED = "2025-03-26"  # the only version with batches, and what is taken for granted where nobody names one

@@ -7,11 +7,12 @@ from typing import Any
 
 from engine.diagnostics import nearest
 from engine.pack import Pack
+from engine.tools import explained
 from server.body import MAX_ID
 from server.catalogue import Catalogue
 from server.openapi import reset_schema
 from server.problems import quoted
-from server.tools import explained, told
+from server.tools import told
 
 # With more tickets than these, their ids are not listed in a tool's description.
 LISTED = 100

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.episode import Episode
 from engine.pack import Pack
+from engine.tools import tools
 from server.answers import encode
 from server.body import MAX_ID, CreateBody, call_body, create_body
 from server.choice import split_named, ticket_at
@@ -19,7 +20,7 @@ from server.problems import Problem, quoted
 from server.service import Caller, Service
 from server.store import Record
 from server.tasks import BAD, environment, environments
-from server.tools import told, tools
+from server.tools import told
 
 HEADER = "x-session-id"
 EXPIRY = 900.0  # seconds without a sign of life

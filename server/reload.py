@@ -18,8 +18,9 @@ from pathlib import Path
 from engine.diagnostics import PackError
 from engine.load import rebuild
 from engine.pack import Pack
+from engine.watch import stamp
 from server import json_file
-from server.loading import Unfit, load_packs, stamp
+from server.loading import Unfit, load_packs
 from server.proved import note, verdict
 from server.service import Service
 from server.settings import state_folder
@@ -81,11 +82,14 @@ class Reloader:
         began, wrong = time.time(), None
         try:
             packs = self._load()
-            _adopt(self._service, packs)
             json_file.write(self._folder / _PACKS, [[pack.source, verdict(pack)] for pack in packs])
+            _adopt(self._service, packs)
         except (Unfit, Unavailable) as error:
             wrong = str(error)
-        json_file.write(self._folder / _RESULT, {"at": began, "wrong": wrong})
+        except OSError as error:  # the disk is full, say
+            wrong = f"{self._folder / _PACKS} can't be written: {error.strerror}"
+        with suppress(OSError):  # whoever waits for it gives up
+            json_file.write(self._folder / _RESULT, {"at": began, "wrong": wrong})
         if wrong is not None:
             logger.error("the packs were not loaded anew, and the old ones stay:\n%s", wrong)
             return False

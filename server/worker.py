@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import string
 from collections.abc import Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -25,6 +26,8 @@ from server.problems import Problem, quoted, server_mistake
 # In seconds: how long what was answered last may still be on its way; and how long before its time is up a worker goes
 # by itself, whatever is still under way, for then it is killed.
 MOMENT, MARGIN = 0.5, 2.0
+# And how long a peer that was told goodbye may go on sending.
+LINGER = 2.0
 
 
 class Worker(ASGIWorker):  # type: ignore[misc]
@@ -39,6 +42,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]
         answer_in_place(ASGIProtocol)
         check_quickly(PythonProtocol)
         unmask_quickly(WebSocketProtocol)
+        close_gently(WebSocketProtocol)
         peers.hold_little(websocket)
         super().init_process()
 
@@ -122,6 +126,33 @@ def _is_plain(connection: Any) -> bool:
         and connection._post_request is None
         and not connection.log.access_log_enabled
     )
+
+
+def close_gently(protocol: Any) -> None:
+    """Take what a peer still sends after a close frame, until it goes too: a connection that is closed while something
+    is unread is reset, and the frame may be lost on its way."""
+    run = getattr(protocol, "run", None)
+    parts = ("feed_data", "feed_eof", "_resume_reading", "_send_close")
+    if run is None or not all(hasattr(protocol, part) for part in parts) or getattr(run, "closes_gently", False):
+        return
+
+    async def run_gently(self: Any) -> None:
+        await run(self)
+        if getattr(self, "_close_sent", False) and not getattr(self, "_eof", True):
+            await _linger(self)
+
+    run_gently.closes_gently = True  # type: ignore[attr-defined]
+    protocol.run = run_gently
+
+
+async def _linger(socket: Any) -> None:
+    gone, transport = asyncio.Event(), socket.transport
+    socket.feed_data, socket.feed_eof = lambda data: None, gone.set
+    socket._resume_reading()
+    with suppress(OSError, RuntimeError, TimeoutError):
+        if transport.can_write_eof():
+            transport.write_eof()
+        await asyncio.wait_for(gone.wait(), LINGER)
 
 
 def refuse_with_problems(protocol: Any) -> None:

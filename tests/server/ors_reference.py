@@ -17,8 +17,9 @@ from engine.case import make_case
 from engine.episode import Episode
 from engine.load import load_pack
 from engine.split import SPLITS, splits
+from engine.tools import tools
 from server.answers import answer
-from server.tools import told, tools
+from server.tools import told
 from tests.server.ors_packs import LAMPS
 
 PACK = load_pack(LAMPS)

@@ -314,6 +314,7 @@ def test_another_gunicorn_keeps_its_own_ways() -> None:
         peers.hold_little,
         worker.answer_in_place,
         worker.check_quickly,
+        worker.close_gently,
         worker.refuse_with_problems,
         worker.unmask_quickly,
         worker.wait_no_longer,

@@ -277,6 +277,19 @@ def test_packs_that_are_written_while_others_are_proved(
     assert service.catalogue.default.version == "3.0.0"
 
 
+def test_packs_that_cannot_be_handed_to_the_workers(
+    root: Path, tmp_path: Path, contract: Contract, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "desk.yaml", (root / "tests" / "packs" / "desk.yaml").read_text("utf-8"))
+    service = Service(load_packs([path]), MemoryStore(), contract)
+    before = service.catalogue.default
+    reloader = Reloader(service, [path], tmp_path / "gone")
+    write(path, path.read_text("utf-8").replace(f"version: {before.version}", "version: 9.9.9"))
+    assert not reloader.reload()
+    assert service.catalogue.default is before
+    assert f"{tmp_path}/gone/packs.json can't be written: No such file or directory" in caplog.text
+
+
 # -- Real servers
 
 slow = pytest.mark.slow
