@@ -20,7 +20,7 @@ help: ## This list
 serve: $(VENV)/base.stamp ## Serve the packs over HTTP (PORT=8080 WORKERS=2 PACKS="my-pack.yaml other/")
 	@PORT='$(PORT)' WORKERS='$(WORKERS)' PACKS='$(PACKS)' exec $(BIN)/server
 
-test: $(VENV)/test.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture
+test: $(VENV)/test.stamp build/editor/made.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture
 	@echo "Testing: pytest on all cores ..."
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
@@ -54,6 +54,8 @@ lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer vers
 	@$(COMPILE) requirements/build.in -o requirements/build.lock
 	@$(COMPILE) pyproject.toml --extra redis -c requirements/build.lock -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/build.lock -c requirements/base.lock -o requirements/test.lock
+	@if command -v npm >/dev/null; then cd tests/editor && npm install --package-lock-only $(NPM) >/dev/null; \
+		else echo "npm is not on the PATH: tests/editor/package-lock.json stays as it is."; fi
 
 # uv asks the public index whatever this machine's pip is set to, so the hashes are those that everyone gets.
 COMPILE = env UV_NO_CONFIG=1 UV_CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/uv pip compile \
@@ -82,3 +84,17 @@ $(VENV)/test.stamp: $(VENV)/base.stamp requirements/test.lock
 	@echo "Setting up: installing requirements/test.lock ..."
 	@$(PIP) --require-hashes -r requirements/test.lock
 	@touch $@
+
+# The language server that tests/editor speaks with. Without npm these tests are skipped; in CI they fail, so there it is
+# got from Debian's packages.
+NPM = --loglevel=error --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+
+build/editor/made.stamp: tests/editor/package.json tests/editor/package-lock.json
+	@if [ "$$CI" = true ] && ! command -v npm >/dev/null; then \
+		echo "Setting up: installing npm from the system's packages ..."; \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends nodejs npm >/dev/null; fi || true
+	@if command -v npm >/dev/null; then \
+		echo "Setting up: installing tests/editor/package-lock.json ..."; \
+		mkdir -p build/editor && cp $^ build/editor && (cd build/editor && npm ci $(NPM) >/dev/null) && touch $@ \
+			|| echo "npm could not install it: the tests of editors can't run." >&2; \
+	else echo "npm is not on the PATH: the tests of editors can't run." >&2; fi

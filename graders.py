@@ -1,4 +1,4 @@
-"""The graders of the contract's tasks.
+"""The graders of the contract's tasks. PYTEST_DONT_REWRITE: see engine/__init__.py.
 
 Each reads an episode's record, is pure, returns a float in [0, 1] and never raises. A record is one of
 

@@ -59,9 +59,10 @@ def _people(document: Map, report: Report) -> None:
     people = entries(document, "people")
     for name in people:
         person = entries(people, name)
-        if items(person, "says") and not person.get("stalls", 0):
-            message = f"'{name}' never says this: say in `stalls` how many turns come before each answer"
-            report.warn("PACK085", person.key_spot("says"), message)
+        for words, turns in (("says", "stalls"), ("refuses_with", "refuses")):
+            if items(person, words) and not person.get(turns, 0):
+                message = f"'{name}' never says this: say in `{turns}` how many turns come before each answer"
+                report.warn("PACK085", person.key_spot(words), message)
 
 
 def _rules(document: Map, report: Report) -> None:

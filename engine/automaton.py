@@ -7,14 +7,14 @@ count; rewards are integers in ten-thousandths (`engine.pack.REWARD_UNIT`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from engine.action import Choice, Mistake, action_space
-from engine.pack import Effects, Pack, Rule, Scalar, Speaker, Text, Ticket, Turn, once
+from engine.pack import Effects, Pack, Rule, Scalar, Speaker, Text, Ticket, once
 from engine.rules import Situation, pack_rules, same
 from engine.template import Template
+from engine.turns import Manner, Move, Source, scripts
 
 INVALID = "invalid"
 NO_EFFECT = "no_effect"
@@ -93,46 +93,16 @@ class _Meaning(NamedTuple):
     parameters: Mapping[str, Scalar]
 
 
-class Given(NamedTuple):
-    """A value that a turn gives, by slot and source."""
-
-    slot: int
-    source: int
-    wrong: bool
-
-
-class Move(NamedTuple):
-    """One turn of a script, without its words."""
-
-    kind: str
-    gives: tuple[Given, ...]
-
-
-class Source(NamedTuple):
-    """Where a value comes from: its text (None: the field's right value), and the field under which it was written."""
-
-    text: Text | None
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """The turns that a field's asks play, the person's stalls first."""
-
-    turns: tuple[Turn, ...]
-    moves: tuple[Move, ...]
-
-
 class Automaton:
     """The machine of every case of `ticket` in which `known` fields are known at the start.
 
-    `stalls` is how many stalling turns of the customer's own come before each script.
+    `manner` says which turns of the customer's own come before each script.
     """
 
-    def __init__(self, pack: Pack, ticket: Ticket, known: frozenset[str], stalls: int) -> None:
+    def __init__(self, pack: Pack, ticket: Ticket, known: frozenset[str], manner: Manner) -> None:
         self.pack = pack
         self.ticket = ticket
-        self.stalls = stalls
+        self.manner = manner
         self.task = pack.tasks[ticket.task]
         self.actions = action_space(pack)
         self.fields = tuple(pack.fields)
@@ -141,8 +111,7 @@ class Automaton:
         self.missing_at_start = tuple(index for index in self._required if self.fields[index] not in known)
         needs = dict.fromkeys(ticket.optional, "optional") | dict.fromkeys(ticket.required, "required")
         self._need = [needs.get(name, "none") for name in self.fields]
-        self.sources: list[Source] = [Source("", "")]
-        self.scripts = tuple(self._script(name, stalls) for name in self.fields)
+        self.scripts, self.sources = scripts(pack, ticket, manner)
         self._rules = pack_rules(pack)
         self._meanings: dict[Choice, _Meaning] = {}
         self._fired: dict[Hashable, Rule | None] = {}
@@ -153,20 +122,6 @@ class Automaton:
         self.greatest_progress = (pack.rewards.fields if self.missing_at_start else 0) + classified_pays
         self.goal_reward = pack.rewards.maximum - self.greatest_progress
         self.initial = self._initial(known)
-
-    def _script(self, name: str, stalls: int) -> Script:
-        turns = self.ticket.answers.get(name, ())
-        if not turns:
-            return Script((), ())
-        turns = (*(Turn(None, "stall") for _ in range(stalls)), *turns)
-        return Script(turns, tuple(Move(turn.kind, self._given(name, turn)) for turn in turns))
-
-    def _given(self, name: str, turn: Turn) -> tuple[Given, ...]:
-        given = []
-        for value in turn.gives:
-            given.append(Given(self.index[value.field], len(self.sources), value.wrong))
-            self.sources.append(Source(value.value, name))
-        return tuple(given)
 
     def _initial(self, known: frozenset[str]) -> State:
         slots = []
@@ -189,7 +144,7 @@ class Automaton:
     def transition(self, state: State, choice: Choice | Mistake) -> Transition:
         """What a valid action, or a mistake, does in a state. Memoised for valid actions."""
         if isinstance(choice, Mistake):
-            words = self._words(state, {"action": "", "field": "", **choice.words})
+            words = self.words(state, {"action": "", "field": "", **choice.words})
             text = _filled(self.pack.phrases[choice.phrase], words)
             return Transition(state, self.pack.rewards.waste, INVALID, True, "desk", None, text, words)
         key = (state, choice)
@@ -263,7 +218,7 @@ class Automaton:
         done = self.apply(state, choice)
         action, after, then = self.pack.actions[choice.type], done.state, done.then
         shown = self.observation(after).required
-        words = self._words(
+        words = self.words(
             after,
             {
                 "action": action.name,
@@ -362,7 +317,8 @@ class Automaton:
             return self.ticket.category or ""
         return str(chosen if chosen is not None else state.chosen or "")
 
-    def _words(self, state: State, words: Mapping[str, Any]) -> Mapping[str, Any]:
+    def words(self, state: State, words: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a text may hold in a state besides fields: facts, lists of fields, and these words."""
         view = self.observation(state)
         facts = dict(zip(self.pack.facts, state.facts, strict=True))
         lists = {"required": list(view.required), "missing": list(view.missing)}
@@ -386,15 +342,15 @@ def _filled(text: Text, words: Mapping[str, Any]) -> Text:
     return text
 
 
-def automaton(pack: Pack, ticket_id: str, known: frozenset[str], stalls: int) -> Automaton:
-    """The one automaton of a ticket's cases with these fields known at the start and this many stalls."""
-    return _automata(pack)(ticket_id, known, stalls)
+def automaton(pack: Pack, ticket_id: str, known: frozenset[str], manner: Manner) -> Automaton:
+    """The one automaton of a ticket's cases with these fields known at the start and customers of this manner."""
+    return _automata(pack)(ticket_id, known, manner)
 
 
 @once
-def _automata(pack: Pack) -> Callable[[str, frozenset[str], int], Automaton]:
+def _automata(pack: Pack) -> Callable[[str, frozenset[str], Manner], Automaton]:
     @lru_cache(maxsize=8192)
-    def made(ticket_id: str, known: frozenset[str], stalls: int) -> Automaton:
-        return Automaton(pack, pack.tickets[ticket_id], known, stalls)
+    def made(ticket_id: str, known: frozenset[str], manner: Manner) -> Automaton:
+        return Automaton(pack, pack.tickets[ticket_id], known, manner)
 
     return made

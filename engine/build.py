@@ -71,7 +71,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
     if report.full:
         return None
     defaults = default_rules()
-    vocabulary = Vocabulary(document, contract, _contract_fields(contract, defaults), refused, report)
+    vocabulary = Vocabulary(document, contract, contract_fields(contract, defaults), refused, report)
     tasks = _tasks(document, defaults, contract, report)
     max_steps = document.get("max_steps", contract.max_steps)
     rewards = _rewards(document, defaults, contract, max_steps, report)
@@ -86,7 +86,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
             checks.check(ticket, node, spot)
             check_contradictions(ticket, node, vocabulary.fields, report)
         checks.check_lengths(word_lengths(actions, vocabulary))
-    tests = build_tests(document, contract, tickets, refused, report)
+    tests = build_tests(document, vocabulary, tickets)
     if report:
         return None
     description = string(document, "description")
@@ -105,6 +105,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
         fields=MappingProxyType(vocabulary.fields),
         categories=MappingProxyType(vocabulary.categories),
         people=MappingProxyType(vocabulary.people),
+        noise=vocabulary.noise,
         facts=MappingProxyType(vocabulary.facts),
         actions=MappingProxyType(actions),
         tasks=MappingProxyType(tasks),
@@ -117,7 +118,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
     )
 
 
-def _contract_fields(contract: Contract, defaults: Map) -> list[str]:
+def contract_fields(contract: Contract, defaults: Map) -> list[str]:
     """The fields that the contract's asking action lists."""
     bindings = entries(defaults, "actions")
     for action in contract.actions:

@@ -227,7 +227,7 @@ class ActionBuilder:
         if self.misspelt:
             return
         outcomes = {rule.outcome for action in actions.values() for rule in action.rules}
-        used = {*outcomes, *TURN_PHRASES, *MISTAKE_PHRASES, *entries(self.defaults, "phrases"), *self._said()}
+        used = {*outcomes, *TURN_PHRASES, *MISTAKE_PHRASES, *entries(self.defaults, "phrases"), *self.named_phrases()}
         nodes = entries(self.document, "phrases")
         for name in nodes:
             if name not in used:
@@ -245,7 +245,8 @@ class ActionBuilder:
                     message = f"this rule has nothing to say: add `say`, or a phrase '{outcome}'"
                     self.report.add("PACK036", nodes.item_spot(index), message)
 
-    def _said(self) -> set[str]:
+    def named_phrases(self) -> set[str]:
+        """The phrases that rules of the pack name."""
         rules = entries(self.document, "rules")
         thens = (entries(rule, "then") for name in rules for rule in items(rules, name) if isinstance(rule, Map))
         return {string(entries(then, "say"), "phrase") for then in thens}

@@ -40,8 +40,8 @@ class TicketBuilder:
             spot, before = nodes.item_spot(index), self.report.count
             ticket = self.ticket(node, spot)
             if ticket.id in tickets:
-                line = tickets[ticket.id].place.line
-                self.report.add("PACK040", spot, f"ticket id '{ticket.id}' is taken (first at line {line})")
+                first = tickets[ticket.id].place.seen_from(spot.place)
+                self.report.add("PACK040", spot, f"ticket id '{ticket.id}' is taken (first at {first})")
             if "id" in node:
                 tickets.setdefault(ticket.id, ticket)
             refused = spot in self.vocabulary.refused.spots
@@ -82,26 +82,10 @@ class TicketBuilder:
             answers=MappingProxyType(self.answers(node, known, needed)),
             facts=vocabulary.settings(node, "facts") if "facts" in node else _NONE,
             goal=vocabulary.settings(node, "goal") if "goal" in node else _NONE,
-            people=self.people(node) if "person" in node else (),
+            people=vocabulary.named_people(node) if "person" in node else vocabulary.anybody,
             split=next((split for split in SPLITS if split == node.get("split")), None),
             place=spot.place,
         )
-
-    def people(self, node: Map) -> tuple[str, ...]:
-        written = [(node["person"], node.value_spot("person"))]
-        if isinstance(node["person"], Seq):
-            written = [(name, node["person"].item_spot(index)) for index, name in enumerate(node["person"])]
-        found: dict[str, None] = {}
-        for name, spot in written:
-            if not isinstance(name, str):
-                continue
-            if name in found:
-                self.report.add("PACK040", spot, f"'{name}' is listed twice")
-            elif name in self.vocabulary.people:
-                found[name] = None
-            else:
-                self.vocabulary.unknown("PACK033", "person", name, self.vocabulary.people, spot)
-        return tuple(found)
 
     def known(self, node: Map) -> dict[str, Text]:
         nodes = entries(node, "known")
@@ -125,7 +109,7 @@ class TicketBuilder:
             return Message("")
         if "text" in node and "template" in node:
             self.report.add("PACK046", spot, "a message has either a `text` or a `template`, not both")
-        elif "text" not in node and "template" not in node:
+        elif "text" not in node and "template" not in node and not spot.excused:
             self.report.add("PACK023", spot, "'text' or 'template' is missing")
         known = self.vocabulary.names(node, "known")
         if "template" in node:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.automaton import Automaton, Source, Transition, automaton
-from engine.draw import choose, fill, highest
+from engine.automaton import Automaton, Transition, automaton
+from engine.draw import Key, choose, fill, highest
 from engine.pack import Message, Pack, Person, Split, Text, Ticket
 from engine.split import splits
 from engine.template import Template
+from engine.turns import Source, manner, noise_under
 
 
 def pick_ticket(pack: Pack, seed: int, task_id: str | None = None, split: Split | None = None) -> str:
@@ -82,7 +83,10 @@ class _Values(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One concrete ticket. `message` is the opening message; everything said later comes from `say`."""
+    """One concrete ticket. `message` is the opening message; everything said later comes from `say`.
+
+    A turn is the pair (slot, number) of a script.
+    """
 
     pack: Pack
     ticket: Ticket
@@ -92,6 +96,7 @@ class Case:
     person: Person | None
     _values: _Values
     _said: dict[tuple[int, int], str] = field(default_factory=dict)
+    _heard: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
     _known: dict[int, str] = field(default_factory=dict)
 
     def value(self, source: int) -> str:
@@ -104,31 +109,82 @@ class Case:
                 self._known[source] = self._values.text(origin.text, origin.field)
         return self._known[source]
 
+    def fill(self, text: Text) -> str:
+        """A text with its names filled in: fields are their right values, facts what they are at the start."""
+        return self._values.text(text)
+
     def say(self, transition: Transition) -> str:
-        """What the customer or the desk says in a transition."""
+        """What the customer or the desk says in a transition, all of it."""
+        said = self.bare(transition)
+        return said if transition.turn is None else self.with_noise(transition.turn, said)
+
+    def bare(self, transition: Transition) -> str:
+        """The same without noise: what the turn itself says, or the rule."""
         if transition.turn is not None:
-            return self._turn(transition.turn, transition.words)
+            return self.turn(transition.turn, transition.words)
         return self._phrase(transition.text, transition.words)
 
-    def _turn(self, at: tuple[int, int], words: Mapping[str, Any]) -> str:
+    def with_noise(self, at: tuple[int, int], said: str) -> str:
+        """What a turn says, with the noise around it."""
+        before, after = self.noise(at)
+        return " ".join(part for part in (before, said, after) if part) if before or after else said
+
+    def turn(self, at: tuple[int, int], words: Mapping[str, Any]) -> str:
+        """What a turn says, without noise; `words` are those that a phrase needs where it has no words of its own."""
         if at not in self._said:
             slot, number = at
             name = self.automaton.fields[slot]
-            turn = self.automaton.scripts[slot].turns[number]
+            turn, own = self.automaton.scripts[slot].turns[number], self.own_words(at)
             if turn.say is not None:
                 self._said[at] = self._values.text(turn.say, name)
-            elif self.person is not None and self.person.says and number < self.person.stalls:
-                key = (self.pack.name, self.ticket.id, self.seed, "stall", name, number)
-                self._said[at] = self._values.text(self.person.says[choose(len(self.person.says), *key)])
-            else:
-                self._said[at] = self._phrase(self.pack.phrases[turn.kind], words)
+            elif own is not None:
+                self._said[at] = own
+            else:  # it may speak of what is still missing, which isn't always the same
+                return self._phrase(self.pack.phrases[turn.kind], words)
         return self._said[at]
+
+    def own_words(self, at: tuple[int, int]) -> str | None:
+        """What the person says in a turn of their own; None in the ticket's, and where a phrase is meant."""
+        slot, number = at
+        part, index = self.automaton.scripts[slot].part(number)
+        if part == "turn" or self.person is None:
+            return None
+        texts = self.person.refuses_with if part == "refusal" else self.person.says
+        if not texts:
+            return None
+        return self._values.text(texts[self._choose(len(texts), part, self.automaton.fields[slot], index)])
+
+    def noise(self, at: tuple[int, int]) -> tuple[str, str]:
+        """What is said before a turn, and after it; one of them, or both, is nothing."""
+        if at not in self._heard:
+            slot, number = at
+            name = self.automaton.fields[slot]
+            noise = noise_under(self.pack, self.person, name)
+            key = (name, *self.automaton.scripts[slot].part(number))
+            heard = ("", "")
+            if noise.texts and not self._choose(noise.one_in, "noise", *key):
+                index = self._choose(len(noise.texts), "noise text", *key)
+                said = self._values.text(noise.texts[index])
+                heard = (said, "") if index < len(noise.before) else ("", said)
+            self._heard[at] = heard
+        return self._heard[at]
+
+    def _choose(self, count: int, *purpose: Key) -> int:
+        return choose(count, self.pack.name, self.ticket.id, self.seed, *purpose)
 
     def _phrase(self, text: Text, words: Mapping[str, Any]) -> str:
         if not isinstance(text, Template):
             return text
         plain = {name: self._values[name] for name in text.plain if name not in words}
         return text.render({**plain, **words}, {name: self._values[name] for name in text.fields})
+
+
+def drawn(pack: Pack, ticket: Ticket, seed: int) -> tuple[Message, Person | None]:
+    """The message that opens a ticket, and who its customer is, as a seed draws them."""
+    key = (pack.name, ticket.id, seed)
+    message = ticket.messages[choose(len(ticket.messages), *key, "message")]
+    person = pack.people[ticket.people[choose(len(ticket.people), *key, "person")]] if ticket.people else None
+    return message, person
 
 
 def make_case(pack: Pack, ticket_id: str, seed: int) -> Case:
@@ -138,10 +194,8 @@ def make_case(pack: Pack, ticket_id: str, seed: int) -> Case:
         KeyError: the pack has no such ticket.
     """
     ticket = pack.tickets[ticket_id]
-    key = (pack.name, ticket.id, seed)
-    message: Message = ticket.messages[choose(len(ticket.messages), *key, "message")]
-    person = pack.people[ticket.people[choose(len(ticket.people), *key, "person")]] if ticket.people else None
+    message, person = drawn(pack, ticket, seed)
     known = frozenset((*ticket.known, *message.known))
-    machine = automaton(pack, ticket.id, known, person.stalls if person else 0)
+    machine = automaton(pack, ticket.id, known, manner(ticket, person))
     values = _Values(pack, ticket, seed)
     return Case(pack, ticket, seed, values.text(message.text), machine, person, values)

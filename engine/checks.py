@@ -35,12 +35,12 @@ class TicketCheck:
         self.links: dict[str, int] = {}
         # Fields without a sample that a text names: what a person says, and what may be answered.
         self.in_person = {
-            person.name: frozenset().union(*(self._undrawn(_names(text)) for text in person.says))
+            person.name: frozenset().union(*(self._undrawn(_names(text)) for text in person.texts))
             for person in vocabulary.people.values()
         }
         self.in_answers: dict[str, Spot] = {}
-        self.said = (*said, *vocabulary.said)
-        for text, words, spot in said:
+        self.said = (*said, *vocabulary.said, *vocabulary.noises)
+        for text, words, spot in (*said, *vocabulary.noises):
             if isinstance(text, Template):
                 for name in sorted(self._undrawn((text.plain - words) | text.fields)):
                     self.in_answers.setdefault(name, spot)
@@ -92,18 +92,21 @@ class TicketCheck:
                 continue
             if turns:
                 why = "but none of its answers gives a right value or waives it"
+                expected = "a turn with `value`, or with `waive: true`"
             else:
                 why = "but the customer has no answer for it and the field has no sample"
+                expected = f"'{name}' under `answers` or `known`, or a `sample` of the field"
             where = scripts.key_spot(name) if name in scripts else spot
-            self.report.add("PACK042", where, f"field '{name}' is required, {why}: the ticket can't be resolved")
+            message = f"field '{name}' is required, {why}: the ticket can't be resolved"
+            self.report.add("PACK042", where, message, expected=expected)
 
     def _messages(self, ticket: Ticket, rights: Rights, nodes: Seq) -> None:
         for index, message in enumerate(ticket.messages):
-            for name in message.known:
-                problem = self._problem(rights, name)
+            problems = {name: self._problem(rights, name) for name in message.known}
+            for name, problem in problems.items():
                 if problem is not None:
                     self.report.add("PACK043", nodes.item_spot(index), f"this message states '{name}', but {problem}")
-            if isinstance(message.text, Template):
+            if isinstance(message.text, Template) and not any(problems.values()):
                 self._says(rights, message.text, None, nodes.item_spot(index))
 
     def _known(self, ticket: Ticket, rights: Rights, nodes: Map) -> None:

@@ -7,7 +7,6 @@ if __name__ == "__main__":
 
     run()  # before anything else is imported; it never comes back
 
-import json
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,16 +16,21 @@ from rich.console import Console
 
 from engine import play as player
 from engine.case import make_case, pick_ticket
-from engine.diagnostics import Finding, PackError, as_json, nearest, render
+from engine.check_command import check
+from engine.diagnostics import PackError, nearest
 from engine.episode import Episode
-from engine.load import check_pack, load_pack, pack_path, with_lines
+from engine.evaluation.eval_command import evaluate
+from engine.explain_command import explain
+from engine.importing.commands import import_
+from engine.load import load_pack
 from engine.new import EXAMPLE
 from engine.pack import Pack
-from engine.pack_tests import run_tests
+from engine.preview.command import preview
 from engine.proof.commands import prove
 from engine.proof.diff_command import diff
 from engine.proof.mutate_command import mutate
-from engine.proof.output import PackName
+from engine.proof.output import PackName, existing, write
+from engine.schema_command import BESIDE, put_beside, schema
 from server.commands import episodes, reload_, replay
 from server.token_command import token
 
@@ -67,38 +71,6 @@ def serve(
 
 
 @main.command()
-@click.argument("packs", nargs=-1, required=True, type=PackName(path_type=Path))
-@click.option("--json", "as_data", is_flag=True, help="Print findings as JSON.")
-def check(packs: tuple[Path, ...], as_data: bool) -> None:
-    """Check PACKS: structure, names, solvability, and their own tests. Exits 1 where there are errors."""
-    found: list[Finding] = []
-    for path in map(_existing, packs):
-        try:
-            pack, findings = check_pack(path)
-        except PackError as error:  # the contract's own mistakes
-            pack, findings = None, error.findings
-        found += findings
-        if pack is not None:
-            found += with_lines(run_tests(pack))
-            if not as_data:
-                click.echo(f"{path}: {_count(len(pack.tickets), 'ticket')}, {_count(len(pack.tests), 'test')}")
-    errors = sum(finding.severity == "error" for finding in found)
-    if as_data:
-        document = {
-            "checked": [str(path) for path in packs],
-            "errors": errors,
-            "findings": [as_json(one) for one in found],
-        }
-        click.echo(json.dumps(document, ensure_ascii=False))
-    else:
-        for finding in found:
-            click.echo(render(finding), err=True)
-        counts = f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"
-        click.echo(counts if found else "No findings.")
-    raise SystemExit(FINDINGS if errors else 0)
-
-
-@main.command()
 @click.argument("pack", type=PackName(path_type=Path))
 @click.option("--ticket", help="The ticket to play; default: the seed picks one.")
 @click.option("--task", help="Let the seed pick from the tickets of this task.")
@@ -128,27 +100,16 @@ def new(pack: Path) -> None:
         raise click.UsageError(f"{path} exists already; nothing was written.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(EXAMPLE, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{path} can't be written: {error.strerror}.") from None
-    click.echo(f"Wrote {path}. Next: deskproof check {path}")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _existing(path: Path) -> Path:
-    """The path itself, or that of the shipped pack of this name."""
-    try:
-        return pack_path(str(path))
-    except LookupError as error:
-        raise click.UsageError(str(error.args[0])) from None
+    beside = f", and {BESIDE} beside it for editors" if put_beside(path) else ""
+    write(str(path), EXAMPLE)
+    click.echo(f"Wrote {path}{beside}. Next: deskproof check {path}")
 
 
 def _loaded(path: Path) -> Pack:
     try:
-        return load_pack(_existing(path))
+        return load_pack(existing(path))
     except PackError as error:
         click.echo(str(error), err=True)
         raise SystemExit(FINDINGS) from None
@@ -162,5 +123,19 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
     raise click.UsageError(f"There is no {kind} '{name}'. {hint}")
 
 
-for command in (diff, episodes, mutate, prove, reload_, replay, token):
+for command in (
+    check,
+    diff,
+    episodes,
+    evaluate,
+    explain,
+    import_,
+    mutate,
+    preview,
+    prove,
+    reload_,
+    replay,
+    schema,
+    token,
+):
     main.add_command(command)

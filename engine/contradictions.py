@@ -53,8 +53,8 @@ def _right_values(stated: list[Stated], report: Report) -> None:
             continue
         value, where = first.setdefault(name, (text, spot))
         if text != value:
-            message = f"'{name}' has another right value at line {where.place.line}; where this one isn't true: `wrong`"
-            report.add("PACK046", spot, message)
+            message = f"'{name}' has another right value at line {where.place.line}; mark the one that isn't true: "
+            report.add("PACK046", spot, f"{message}`wrong: true`")
 
 
 def _beside_what_is_drawn(name: str, stated: list[Stated], report: Report) -> None:

@@ -66,6 +66,13 @@ CODES: dict[str, str] = {
     "PACK084": "message given twice",
     "PACK085": "words that are never said",
     "PACK086": "file that isn't read",
+    "PACK087": "message nearly given twice",
+    "PACK088": "field that nothing uses",
+    "PACK089": "person that no ticket names",
+    "PACK090": "unbalanced categories",
+    "PACK091": "message that gives the answer away",
+    "PACK092": "pack without tests",
+    "PACK093": "text still to be written",
     "PACK099": "more findings than are listed",
 }
 
@@ -92,6 +99,10 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+    def seen_from(self, other: Place) -> str:
+        """The place in words, for somebody who looks at another one: the line alone, if it is in the same file."""
+        return f"line {self.line}" if self.file == other.file else str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +148,7 @@ class Report:
     def __init__(self) -> None:
         self._found: dict[Finding, None] = {}
         self._left_out: set[tuple[str, Place, str]] = set()
-        self._errors = 0
+        self._errors = self._excused = 0
         self._more = False
 
     def __bool__(self) -> bool:
@@ -155,8 +166,8 @@ class Report:
 
     @property
     def count(self) -> int:
-        """How many errors were reported so far."""
-        return self._errors
+        """How many errors there were so far, those that follow from others and weren't reported among them."""
+        return self._errors + self._excused
 
     def stop(self) -> None:
         """There is more, and nobody looks for it."""
@@ -188,6 +199,7 @@ class Report:
         meant: tuple[str, Iterable[str]] | None,
     ) -> None:
         if code >= MEANING and where.excused:
+            self._excused += severity == "error"
             return
         message = message if len(message) <= LONGEST else message[:LONGEST] + "…"
         near, source, caret = None, "", 0

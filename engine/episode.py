@@ -23,7 +23,7 @@ class Step(NamedTuple):
     """One step taken: the canonical action, what came of it, and the reward in ten-thousandths.
 
     `asked` marks an action that asks for a field, valid or not; `classified` is the classification that a valid one
-    that classifies led to.
+    that classifies led to. `text` is all that was said, `bare` the same without noise.
     """
 
     action: Mapping[str, Any]
@@ -34,6 +34,7 @@ class Step(NamedTuple):
     classified: str | None
     speaker: str
     text: str
+    bare: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +61,9 @@ class Episode:
         canonical, meaning, asks, classifies = case.automaton.actions.understand(action)
         move = case.automaton.transition(self.state, meaning)
         classified = move.state.classified if classifies and move.outcome != INVALID else None
-        text = case.say(move)
-        step = Step(canonical, move.outcome, move.reward, move.wasted, asks, classified, move.speaker, text)
+        bare = case.bare(move)
+        text = bare if move.turn is None else case.with_noise(move.turn, bare)
+        step = Step(canonical, move.outcome, move.reward, move.wasted, asks, classified, move.speaker, text, bare)
         return Episode(case, move.state, (*self.steps, step))
 
     @property

@@ -1,6 +1,7 @@
 """The pack that `deskproof new` writes: small, commented, valid."""
 
 EXAMPLE = """\
+# yaml-language-server: $schema=pack.schema.json
 # A pack describes tickets: what may be asked, and how each customer answers. docs/packs.md explains every key.
 pack: my-desk
 version: 0.1.0

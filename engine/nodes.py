@@ -6,9 +6,12 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.diagnostics import Place
+
+# How many values a pack may hold, keys among them.
+MAX_NODES: Final = 250_000
 
 # libyaml counts lines by these, so the lines that are shown are cut by them as well.
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -31,6 +34,8 @@ class File:
         self.raw: dict[int, str] = {}
         # Marks where something was already reported: what follows from it is not reported as well.
         self.excused: set[int] = set()
+        # By a mapping's mark: its keys that were given again, whose second values are left out.
+        self.again: dict[int, set[str]] = {}
 
     def spot(self, index: int) -> Spot:
         """The spot of a character of the text."""
@@ -117,6 +122,11 @@ class Map(dict[str, Any]):
             self._index = {name: number for number, name in enumerate(self)}
         index = self._index[key]
         return Spot(self.files[index] if self.files else self.file, self.marks[2 * index + which])
+
+    @property
+    def again(self) -> set[str]:
+        """The keys that were given again. What they were to declare the second time isn't there."""
+        return self.file.again.setdefault(self.mark, set())
 
     def add(self, key: str, value: Any, key_spot: Spot, value_spot: Spot) -> None:
         """An entry that may stand in another file."""

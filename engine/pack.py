@@ -47,13 +47,40 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True)
+class Noise:
+    """What a customer says besides, before or after what a turn says: in one turn of `one_in`, on average."""
+
+    before: tuple[Text, ...] = ()
+    after: tuple[Text, ...] = ()
+    one_in: int = 1
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        return (*self.before, *self.after)
+
+
+@dataclass(frozen=True, slots=True)
 class Person:
-    """A reusable behaviour: `stalls` turns that say one of `says` come before each of the customer's answers."""
+    """A reusable behaviour. Before each of the customer's answers come `refuses` refusals, each of which says one of
+    `refuses_with`, then `stalls` stalls, each of which says one of `says`; `noise`, unless it is None, takes the place
+    of the pack's. All of this under `fields` only; None: under every field."""
 
     name: str
     description: str
-    stalls: int
-    says: tuple[Text, ...]
+    stalls: int = 0
+    says: tuple[Text, ...] = ()
+    refuses: int = 0
+    refuses_with: tuple[Text, ...] = ()
+    fields: tuple[str, ...] | None = None
+    noise: Noise | None = None
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """All that this person says of their own."""
+        return (*self.refuses_with, *self.says, *(self.noise.texts if self.noise is not None else ()))
+
+    def behaves_under(self, field: str) -> bool:
+        return self.fields is None or field in self.fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,21 +245,43 @@ class Demands:
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of an answer: its parts by name, as `engine.expected` compares them.
+
+    A text in it may be a template. `places` are where the parts are written.
+    """
+
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptedStep:
     """One step of a pack's own test: the raw action, and what is expected of the answer."""
 
     do: Mapping[str, Any]
-    expect: Mapping[str, Any]
+    expect: Expectation
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder:
+    """Steps that may be taken in any order; `expect` is about the answer to the last one, whichever it is."""
+
+    steps: tuple[ScriptedStep, ...]
+    expect: Expectation
     place: Place = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedTest:
+    """A test of the pack's own, of one case for each of `seeds`."""
+
     name: str
     ticket: str
-    seed: int
-    steps: tuple[ScriptedStep, ...]
-    final: Mapping[str, Any]
+    seeds: tuple[int, ...]
+    steps: tuple[ScriptedStep | AnyOrder, ...]
+    final: Expectation
     place: Place = field(compare=False)
 
 
@@ -256,6 +305,7 @@ class Pack:
     fields: Mapping[str, Field]
     categories: Mapping[str, Category]
     people: Mapping[str, Person]
+    noise: Noise
     facts: Mapping[str, Fact]
     actions: Mapping[str, Action]
     tasks: Mapping[str, Task]

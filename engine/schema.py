@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,27 +14,22 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from engine.diagnostics import MAX_COUNTED, Report, nearest
-from engine.nodes import Map, NotJson, Seq, Spot, reading
-
-_TYPES = {
-    "string": "a text",
-    "object": "a mapping",
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-    "null": "null",
-}
+from engine.misread import Misread, stray_key, text_with_colon, torn_apart, wrong_type
+from engine.nodes import Map, NotJson, Seq, Spot
 
 Path_ = tuple[str | int, ...]
 
 # Keywords that have nothing to say about a text, and `type`.
 _NOT_FOR_TEXT = frozenset(
-    "additionalProperties default description items maxItems maxProperties minItems minProperties properties required "
-    "title type".split()
+    "$comment additionalProperties default description examples items maxItems maxProperties minItems minProperties "
+    "properties required title type".split()
 )
 
 Errors = Iterator[ValidationError]
+
+# How many keys a text with colons in it may have become.
+_FEW = 3
+_TORN = "'- ' begins a new item here; what belongs to the item above stands below it, without '- '"
 
 
 def _descend(validator: Any, instance: Any, schema: Any, path: str | int) -> Errors:
@@ -109,6 +104,11 @@ def own_schema(name: str) -> dict[str, Any]:
     return read_schema(Path(__file__).parent / name)
 
 
+def written(name: str) -> str:
+    """A JSON Schema that comes with the engine as it is written, for those who read it themselves."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
 def read_schema(path: Path) -> dict[str, Any]:
     """A JSON Schema file with each local `$ref` replaced by what it names, which makes validation faster."""
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -158,7 +158,8 @@ class Refused:
 
     def names(self, section: str) -> list[str]:
         """The names in a section under which anything was refused."""
-        return [path[1] for path in self.paths if len(path) > 1 and path[0] == section and isinstance(path[1], str)]
+        found = (path[1] for path in self.paths if len(path) > 1 and path[0] == section)
+        return sorted(name for name in found if isinstance(name, str))
 
     def whole(self, section: str) -> bool:
         """Whether a section as a whole was refused, so that nobody knows which names it was to declare."""
@@ -173,7 +174,7 @@ def check(root: Map, validator: Validator, report: Report, whole: bool = True) -
     """Reports where `root` isn't valid, and makes it valid but for what is missing: what the schema refuses is taken
     out. A value that would have been text in quotes is put right instead. `whole` says whether `root` is all that
     there is, so that more than that is missing."""
-    refused = Refused()
+    refused = Refused(*_given_again(root))
     errors = list(islice(validator.iter_errors(root), MAX_COUNTED))
     if len(errors) == MAX_COUNTED:
         report.stop()
@@ -181,12 +182,15 @@ def check(root: Map, validator: Validator, report: Report, whole: bool = True) -
     errors.sort(key=lambda error: error.validator != "additionalProperties")
     dropped: dict[int, tuple[Map | Seq, set[Any]]] = {}
     meant: set[Path_] = set()
+    torn = _torn(root, errors)
     for error in errors:
         path = tuple(error.absolute_path)
         value, spot = locate(root, path)
         refused.add(root, path)
         if error.validator == "required" and not _is_braces(error, value, spot):
-            if path or whole:
+            if path in torn:
+                report.add("PACK023", torn[path], _TORN)
+            elif path or whole:
                 _missing(error, value, spot, report, {step[-1] for step in meant if step[:-1] == path})
         elif error.validator == "additionalProperties" and not _is_braces(error, value, spot):
             known = _unknown(error, value, report)
@@ -203,6 +207,26 @@ def check(root: Map, validator: Validator, report: Report, whole: bool = True) -
     for node, keys in dropped.values():
         node.drop(keys)
     return refused
+
+
+def _given_again(root: Map) -> set[str]:
+    """The sections that were given twice, or in which something was: what they were to declare isn't all there."""
+    return root.again | {name for name, node in root.items() if isinstance(node, Map) and node.again}
+
+
+def _torn(root: Map, errors: Iterable[ValidationError]) -> Mapping[Path_, Spot]:
+    """The items that are pieces of one, by path, each with the place of the first piece that was torn off."""
+    lists: dict[Path_, tuple[set[int], list[str]]] = {}
+    for error in errors:
+        *path, last = (*error.absolute_path,) or ("",)
+        if error.validator == "required" and isinstance(last, int):
+            lists.setdefault(tuple(path), (set(), _listed(error.validator_value)))[0].add(last)
+    torn: dict[Path_, Spot] = {}
+    for at, (lacking, required) in lists.items():
+        items = locate(root, at)[0]
+        for pieces in torn_apart(items, lacking, required):
+            torn |= {(*at, index): items.item_spot(pieces[1]) for index in pieces}
+    return torn
 
 
 def _mark(dropped: dict[int, tuple[Map | Seq, set[Any]]], node: Map | Seq, keys: set[Any]) -> None:
@@ -236,24 +260,12 @@ def _is_braces(error: ValidationError, value: Any, spot: Spot) -> bool:
 
 
 def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
-    types = _listed(error.validator_value)
-    named = [_TYPES[name] for name in types]
-    expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    is_reading = reading(value, spot.raw)
-    if "string" in types and not isinstance(value, Map | Seq):
-        remedy = "write '' for an empty text" if value is None and not spot.raw else "quote it"
-        what = "an empty item where text is meant" if value is None and not spot.raw else is_reading
-        report.add("PACK020", spot, f"{what}; {remedy}", expected=expected)
-    elif "string" in types and spot.starts("["):
-        remedy = "drop the brackets, or quote a text that begins with '['"
-        report.add("PACK020", spot, f"{is_reading}; {remedy}", expected=expected)
-    elif "string" in types and spot.starts("{"):
-        report.add("PACK020", spot, f"{is_reading}; quote a text that begins with '{{'", expected=expected)
-    else:
-        dash = "; a list item needs '- ' before it (a hyphen and a space)"
-        is_item = "array" in types and isinstance(value, str) and spot.starts("-")
-        report.add("PACK021", spot, f"{expected} is meant here, and {is_reading}{dash if is_item else ''}")
+    _report(wrong_type(_listed(error.validator_value), value, spot), report)
     spot.excuse()
+
+
+def _report(misread: Misread, report: Report) -> None:
+    report.add(misread.code, misread.spot, misread.message, expected=misread.expected)
 
 
 def _known_keys(error: ValidationError) -> Mapping[str, Any]:
@@ -261,20 +273,53 @@ def _known_keys(error: ValidationError) -> Mapping[str, Any]:
 
 
 def _unknown(error: ValidationError, value: Any, report: Report) -> set[str]:
-    """Reports the keys that aren't known; returns the known ones that they were most likely meant to be."""
-    known = _known_keys(error)
+    """Reports the keys that aren't known; returns the known ones that they were most likely meant to be, or that are
+    missing because of them."""
+    known, schema = _known_keys(error), error.schema if isinstance(error.schema, Mapping) else {}
+    strange = [key for key in value if key not in known and not value.key_spot(key).excused]
+    if "string" in _listed(schema.get("type")) and _is_text(value, strange, known):
+        _report(text_with_colon(value, strange[0], _one_of(known)), report)
+        value.spot.excuse()
+        return {*schema.get("required", ())}
     meant: set[str] = set()
-    for key in value:
-        if key not in known and not value.key_spot(key).excused:
-            message = f"unknown key '{key}'" if known else f"'{key}' can't stand here"
-            if report.lists_more:
-                meant |= {name for name in (nearest(key, known),) if name is not None and name not in value}
-            report.add("PACK022", value.key_spot(key), message, expected=_one_of(known), meant=(key, known))
+    for before, key in _not_inside(value, {*strange}, known):
+        if report.full:
+            break
+        near = nearest(key, known) if report.lists_more else None
+        stray = stray_key(value, key, before) if near is None else None
+        if stray is not None:
+            _report(stray, report)
+            continue
+        if near is not None and near not in value:
+            meant.add(near)
+        message = f"unknown key '{key}'" if known else f"'{key}' can't stand here"
+        report.add("PACK022", value.key_spot(key), message, expected=_one_of(known), meant=(key, known))
     return meant
 
 
-def _missing(error: ValidationError, value: Any, spot: Spot, report: Report, meant: Container[Any]) -> None:
+def _is_text(node: Map, strange: Collection[str], known: Iterable[str]) -> bool:
+    """Whether a mapping that isn't in braces has only keys that are like none that is known, and few of them."""
+    few = 0 < len(strange) == len(node) <= _FEW and not node.spot.starts("{")
+    return few and all(nearest(key, known) is None for key in strange)
+
+
+def _not_inside(node: Map, strange: Container[str], known: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+    """The strange keys, each with the one before it, but for those right behind a key without a value: they belong to
+    it, and are indented too little, which is said of it."""
+    before, empty = None, False
+    for key, value in node.items():
+        if key not in strange:
+            types = _listed(known[key].get("type", "string")) if key in known else ["string"]
+            empty = value is None and not node.value_spot(key).raw and "string" not in types and "null" not in types
+        elif not empty or node.spot.starts("{"):
+            yield before, key
+        before = key
+
+
+def _missing(error: ValidationError, value: Any, spot: Spot, report: Report, meant: Collection[Any]) -> None:
     # jsonschema reports each missing key by itself, and names it in the message only.
+    if meant and not _known_keys(error):
+        return  # what is missing depends on a condition, and so perhaps on the key that was meant
     for key in _listed(error.validator_value):
         missing = key not in value and key not in meant and not spot.excused
         if missing and repr(key) == error.message.removesuffix(" is a required property"):
@@ -282,7 +327,7 @@ def _missing(error: ValidationError, value: Any, spot: Spot, report: Report, mea
 
 
 def _choice(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
-    names = [str(name) for name in _listed(error.validator_value)]
+    names = ["null" if name is None else str(name) for name in _listed(error.validator_value)]
     meant = (value, names) if isinstance(value, str) else None
     report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here", expected=_one_of(names), meant=meant)
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.action import ENVELOPE, TYPE_WORDS, Mistake, action_space
 from engine.automaton import INVALID, NO_EFFECT
 from engine.diagnostics import Report
-from engine.nodes import Map, Spot, entries, items, string
+from engine.nodes import Map, Spot, entries, items
 from engine.pack import Pack
 from engine.vocabulary import listed, shown
 
@@ -19,18 +19,23 @@ def check_tests(pack: Pack, document: Map, report: Report) -> None:
     outcomes |= {f"{name}.{NO_EFFECT}": None for name in pack.actions}
     for node in items(document, "tests"):
         for step in items(node, "steps"):
-            expected = entries(step, "expect")
-            _check_outcome(expected, outcomes, report)
-            if expected.get("outcome") != INVALID:
-                _check_action(pack, step, report)
+            for each in (step, *items(step, "any_order")):
+                expected = entries(each, "expect")
+                _check_outcome(expected, outcomes, report)
+                if "do" in each and expected.get("outcome") != INVALID:
+                    _check_action(pack, each, report)
         _check_outcome(entries(node, "final"), outcomes, report)
 
 
 def _check_outcome(expected: Map, outcomes: Mapping[str, None], report: Report) -> None:
-    outcome = string(expected, "outcome")
-    if "outcome" in expected and outcome not in outcomes:
-        spot, message = expected.value_spot("outcome"), f"no rule has the outcome '{outcome}'"
-        report.add("PACK035", spot, message, expected=listed(outcomes), meant=(outcome, outcomes))
+    several = items(expected, "outcome")
+    given = [(name, several.item_spot(index)) for index, name in enumerate(several)]
+    if isinstance(expected.get("outcome"), str):
+        given = [(expected["outcome"], expected.value_spot("outcome"))]
+    for outcome, spot in given:
+        if outcome not in outcomes:
+            message = f"no rule has the outcome '{outcome}'"
+            report.add("PACK035", spot, message, expected=listed(outcomes), meant=(outcome, outcomes))
 
 
 def _check_action(pack: Pack, step: Map, report: Report) -> None:

@@ -21,6 +21,7 @@ from engine.diagnostics import Finding
 from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket, once
 from engine.rules import fact_tests, same
 from engine.symmetry import Symmetry
+from engine.turns import manners
 
 # How many transitions a search may look at before a ticket counts as not proved; and, when a pack loads, all searches
 # of the pack together: so much, and so much more for each ticket.
@@ -55,6 +56,21 @@ class Budget:
         self.left -= 1
         if self.left < 0:
             raise OverBudget
+
+
+# Of a ticket that isn't sound: the code, what is wrong, what was expected.
+_Told = tuple[str, str, str]
+
+
+class Verdict(NamedTuple):
+    """What was found of an automaton, None where it is sound, and how many transitions it took."""
+
+    told: _Told | None
+    spent: int
+
+
+# By the shape of the automaton.
+Verdicts = dict[Hashable, Verdict]
 
 
 class _Node(NamedTuple):
@@ -249,27 +265,44 @@ def fewest_steps(machine: Automaton) -> int | None:
 def variants(pack: Pack, ticket: Ticket) -> tuple[Automaton, ...]:
     """The different automata of a ticket's cases: by what a message states, and by who the customer is."""
     known = dict.fromkeys(frozenset((*ticket.known, *message.known)) for message in ticket.messages)
-    stalls = dict.fromkeys([pack.people[name].stalls for name in ticket.people] or [0])
-    return tuple(automaton(pack, ticket.id, names, number) for names in known for number in stalls)
+    kinds = dict.fromkeys(manners(pack, ticket))
+    return tuple(automaton(pack, ticket.id, names, manner) for names in known for manner in kinds)
 
 
-def ticket_findings(pack: Pack) -> Iterator[Finding]:
-    """A finding for every ticket that can't be resolved, or whose best return isn't the reward range's maximum."""
+def ticket_findings(pack: Pack, verdicts: Verdicts | None = None) -> Iterator[Finding]:
+    """A finding for every ticket that can't be resolved, or whose best return isn't the reward range's maximum.
+
+    What is found is added to `verdicts`, and what is there already isn't looked for: they are of packs that differ in
+    their tickets and texts only.
+    """
     budget = Budget(PACK_BUDGET + TICKET_BUDGET * len(pack.tickets))
-    verdicts: dict[Hashable, tuple[str, str, str] | None] = {}
+    known = {} if verdicts is None else verdicts
+    judged: dict[Hashable, _Told | None] = {}
     for ticket in pack.tickets.values():
         for machine in variants(pack, ticket):
             shape = Symmetry(machine).shape()
-            if shape not in verdicts:
-                verdicts[shape] = _verdict(machine, budget)
-            verdict = verdicts[shape]
-            if verdict is not None:
-                code, message, expected = verdict
+            if shape not in judged:
+                judged[shape] = _judged(machine, shape, known, budget)
+            told = judged[shape]
+            if told is not None:
+                code, message, expected = told
                 yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, expected=expected)
                 break
 
 
-def _verdict(machine: Automaton, budget: Budget) -> tuple[str, str, str] | None:
+def _judged(machine: Automaton, shape: Hashable, known: Verdicts, budget: Budget) -> _Told | None:
+    """What is known of a shape costs as much of the budget as when it was found, so what comes out is the same."""
+    before = budget.left
+    if shape in known and known[shape].spent <= before:
+        budget.left -= known[shape].spent
+        return known[shape].told
+    told = _verdict(machine, budget)
+    if budget.left >= 0:
+        known[shape] = Verdict(told, before - budget.left)
+    return told
+
+
+def _verdict(machine: Automaton, budget: Budget) -> _Told | None:
     """(code, what is wrong, what was expected), or None for a sound automaton."""
     maximum, most = machine.pack.rewards.maximum, machine.pack.max_steps
     never = _never_set(machine)

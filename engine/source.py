@@ -6,7 +6,6 @@ keys, several documents, tags, merge keys, comments that cut a text short, alias
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,27 +17,25 @@ from yaml import events
 from yaml._yaml import CParser
 
 from engine.diagnostics import Report
-from engine.nodes import File, Map, NotJson, Seq, Spot, mark_of, reading
-from engine.suspects import look_closer
+from engine.encoding import decode
+from engine.indentation import key_beside
+from engine.nodes import MAX_NODES, File, Map, Seq, Spot, mark_of, reading
+from engine.scalars import RESOLVERS, resolve
+from engine.suspects import Around, look_closer
 from engine.syntax import Mistake, explain
 
 # Bounds for a whole pack: a hostile one is refused within a second and 100 MB.
 MAX_BYTES: Final = 8_000_000
-MAX_NODES: Final = 250_000
 # How many texts a value is worth that isn't text; a mapping or list is worth two.
 COSTLY: Final = 3
 MAX_DEPTH: Final = 50
 
-# YAML's own ways to recognise and to make a number take much time and memory where the text is long.
-LONGEST_NUMBER: Final = 100
-_NUMERIC = re.compile(r"[-+]?[0-9][0-9_.:]*")
 # How many characters of a text that is used again count as one value more.
 CHARACTERS: Final = 100
 
-# What YAML forbids in a file, and the line ends that it would turn into spaces: U+0085, U+2028 and U+2029.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# In JSON, a character outside the basic plane; and an escaped backslash, which must not be taken for its beginning.
-_PAIR = re.compile(r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+# A number before a comma, behind which a key begins at once.
+_COMMA = re.compile(r"(?<![0-9.])([0-9]+),$")
+
 # A tag as it is written.
 _TAG = re.compile(r"![^\s,\[\]{}]*")
 # A '#' that may cut a plain text short: right after a blank, or at the start of the next line, indented.
@@ -73,47 +70,6 @@ def open_file(path: Path, budget: Budget, report: Report) -> File | None:
     return decode(name, content, report)
 
 
-def decode(name: str, content: bytes, report: Report) -> File | None:
-    """The text of UTF-8 bytes; None, and a finding, where they aren't, or hold what can't stand in a pack."""
-    try:
-        file = File(name, _paired(content.decode("utf-8-sig")))
-    except UnicodeDecodeError as error:
-        before = File(name, content[: error.start].decode("utf-8-sig", "replace"))
-        utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        what = "this is UTF-16" if utf16 else f"byte 0x{content[error.start]:02x} is not UTF-8"
-        report.add("PACK002", before.spot(len(before.text)), f"{what}; save the file as UTF-8")
-        return None
-    found = _FORBIDDEN.search(file.text)
-    if found is not None:
-        code = ord(found.group())
-        escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-        instead = f'; write it as "{escape}" in double quotes' if code < 0xD800 else ""
-        message = f"an invisible control character (U+{code:04X}) can't stand here{instead}"
-        report.add("PACK003", file.spot(found.start()), message)
-        return None
-    return file
-
-
-def _paired(text: str) -> str:
-    """JSON with each pair of escapes that means one character as the one escape that YAML has for it."""
-    if not text.lstrip().startswith("{") or not any(found[1] for found in _PAIR.finditer(text)):
-        return text
-    # JSON that holds more values than a pack may needn't be read; this also bounds the time and memory for it.
-    if sum(map(text.count, ",[{")) > MAX_NODES:
-        return text
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-    def one(found: re.Match[str]) -> str:
-        if not found[1]:
-            return found[0]
-        return f"\\U{0x10000 + (int(found[1], 16) - 0xD800) * 0x400 + int(found[2], 16) - 0xDC00:08x}"
-
-    return _PAIR.sub(one, text)
-
-
 def parse(file: File, budget: Budget, report: Report) -> Map | None:
     """The file's one document, a mapping. None, and a finding, where it can't be read to its end."""
     builder = _Builder(file, budget, report)
@@ -128,20 +84,24 @@ def parse(file: File, budget: Budget, report: Report) -> Map | None:
     except _Stop:
         return None
     if not isinstance(document, Map):
-        what = "the file is empty" if document is None else "a mapping (key: value) is meant here"
+        is_reading = reading(document, document if isinstance(document, str) else "this")
+        what = "the file is empty" if document is None else f"a mapping (key: value) is meant here, and {is_reading}"
         report.add("PACK013", file.spot(0), what)
         return None
     return document
 
 
 def _report_syntax(mistake: Mistake, builder: _Builder, report: Report) -> None:
-    file, at = builder.file, mistake.at
-    bracket = builder.stack[-1].node.spot.offset if builder.stack and builder.stack[-1].flow else None
-    closer = look_closer(mistake, file.text, bracket)
-    if builder.lost_text and (mistake.unclosed or (closer is not None and closer[0] == bracket)):
+    file, at, around = builder.file, mistake.at, builder.around()
+    closer = look_closer(mistake, file.text, around)
+    if builder.lost_text and (mistake.unclosed or (closer is not None and closer.at == around.bracket)):
         return  # a comment may have swallowed the bracket
-    spot = Spot(file, mark_of(at.offset, at.line, at.column)) if closer is None else file.spot(closer[0])
-    report.add(mistake.code, spot, mistake.message if closer is None else closer[1])
+    if builder.braces == at.line:
+        return  # what follows a mapping that was meant as text
+    if closer is None:
+        report.add(mistake.code, Spot(file, mark_of(at.offset, at.line, at.column)), mistake.message)
+    else:
+        report.add(mistake.code, file.spot(closer.at), closer.message, expected=closer.expected)
 
 
 class _Stop(Exception):
@@ -167,36 +127,6 @@ class _Frame:
     skip: bool = False
 
 
-_RESOLVERS: dict[str, list[tuple[str, re.Pattern[str]]]] = yaml.resolver.Resolver.yaml_implicit_resolvers
-_CONSTRUCTOR = yaml.constructor.SafeConstructor()
-_CONSTRUCTORS: dict[str, Callable[[Any], Any]] = {
-    "tag:yaml.org,2002:bool": _CONSTRUCTOR.construct_yaml_bool,
-    "tag:yaml.org,2002:int": _CONSTRUCTOR.construct_yaml_int,
-    "tag:yaml.org,2002:float": _CONSTRUCTOR.construct_yaml_float,
-    "tag:yaml.org,2002:null": lambda node: None,
-}
-
-
-def resolve(text: str) -> Any:
-    """What YAML 1.1 makes of a plain text: itself, a bool, an int, a finite float, None, or NotJson."""
-    if len(text) > LONGEST_NUMBER:
-        return NotJson("a number") if _NUMERIC.fullmatch(text) else text
-    for tag, pattern in _RESOLVERS.get(text[:1], ()):
-        if not pattern.match(text):
-            continue
-        if tag == "tag:yaml.org,2002:timestamp":
-            return NotJson("a date")
-        if tag not in _CONSTRUCTORS:
-            return text
-        try:
-            value = _CONSTRUCTORS[tag](yaml.ScalarNode(tag, text))
-        except (ValueError, OverflowError):
-            return NotJson("a number that can't be read")
-        # Only inf and nan differ from 0 when they are taken from themselves.
-        return NotJson("a number without end") if isinstance(value, float) and value - value != 0 else value
-    return text
-
-
 class _Builder:
     def __init__(self, file: File, budget: Budget, report: Report) -> None:
         self.file, self.budget, self.report = file, budget, report
@@ -209,6 +139,8 @@ class _Builder:
         # Whether there is any comment that may cut a text short.
         self.comments = " #" in file.text or "\t#" in file.text
         self.lost_text = False
+        # The line, from 0, of the last braces that were most likely meant as text.
+        self.braces: int | None = None
 
     def document(self) -> Any:
         """The value that the whole file holds. This loop runs for every value of a pack, so it is written out."""
@@ -220,7 +152,7 @@ class _Builder:
                 start = event.start_mark
                 mark = start.index << 48 | start.line << 24 | start.column
                 value: Any = event.value
-                if not event.implicit[0] or value[:1] in _RESOLVERS or self.comments or event.anchor is not None:
+                if not event.implicit[0] or value[:1] in RESOLVERS or self.comments or event.anchor is not None:
                     value, raw = self.scalar(event, mark)
                 if self.anchors and stack:
                     stack[-1].inner += len(event.value) // CHARACTERS
@@ -243,7 +175,7 @@ class _Builder:
                 continue
             self.budget.nodes -= 1
             if self.budget.nodes < 0:
-                self.stop("PACK012", mark, "the pack is too large: it holds too many values")
+                self.stop("PACK012", mark, f"the pack is too large: {MAX_NODES:,} values are the most")
             if not stack:
                 root = value
                 continue
@@ -264,6 +196,14 @@ class _Builder:
         for name, mark in self.idle.items():
             self.finding("PACK011", mark, f"nothing uses the anchor '&{name}'; if it is part of the text, quote it")
         return root
+
+    def around(self) -> Around:
+        """Where the builder stands."""
+        if not self.stack:
+            return Around()
+        frame, marks = self.stack[-1], self.stack[-1].node.marks
+        key = marks[-2] >> 48 if marks and isinstance(frame.node, Map) else None
+        return Around(frame.node.spot.offset if frame.flow else None, key, marks[-1] >> 48 if marks else None)
 
     def finding(self, code: str, mark: int, message: str) -> None:
         """Reports a mistake, once: what the schema says about the same place is left out."""
@@ -332,7 +272,8 @@ class _Builder:
             self.file.raw[mark] = raw
         self.budget.nodes -= size - 1
         if self.budget.nodes < 0:
-            self.stop("PACK012", mark, "too many aliases: what they stand for comes to too many values")
+            message = f"too many aliases: what they stand for comes to more than {MAX_NODES:,} values"
+            self.stop("PACK012", mark, message)
         if self.stack:
             self.stack[-1].inner += size - 1
         return value, mark, raw
@@ -341,12 +282,19 @@ class _Builder:
         """A key that isn't text, that was given before, or that may be a merge key: reports what is wrong with it."""
         node, spot = frame.node, Spot(self.file, mark)
         if raw is not None:
-            self.finding("PACK009", mark, f"a key must be text: {reading(value, raw)}; quote it")
+            number = _COMMA.search(self.file.text, max(0, spot.offset - 20), spot.offset)
+            if frame.flow and number is not None:
+                frame.skip = True
+                message = f"a comma begins the next key here; write a number with a point: {number[1]}.{raw}"
+                self.finding("PACK009", mark, message)
+            else:
+                self.finding("PACK009", mark, f"a key must be text: {reading(value, raw)}; quote it")
             frame.key = value = raw
         elif type(value) is not str:
             braces = spot.starts("{") and node.spot.starts("{{")
             what = "braces start a mapping; quote a text that begins with '{'" if braces else "a key must be text"
             frame.key, frame.skip = "", True
+            self.braces = node.mark >> 24 & 0xFFFFFF if braces else self.braces
             self.finding("PACK009", node.mark, what)
         elif value == "<<" and spot.starts("<<"):
             # What the merged keys would have brought is missing, here or further out.
@@ -355,9 +303,32 @@ class _Builder:
             frame.skip = True
             self.finding("PACK008", mark, "packs don't allow merge keys ('<<'); write the keys out")
         if not frame.skip and isinstance(node, Map) and value in node:
-            frame.skip = True
             first = node.key_spot(value).place.line
-            self.finding("PACK005", mark, f"'{value}' is given twice (first at line {first})")
+            message = f"'{value}' is given twice (first at line {first})"
+            if self.lacks_dash(frame, mark):
+                self.finding("PACK005", mark, f"{message}; a new item of the list needs '- ' before it")
+                self.next_item(frame, mark)
+            else:
+                frame.skip = True
+                node.again.add(value)
+                self.finding("PACK005", mark, message)
+
+    def lacks_dash(self, frame: _Frame, mark: int) -> bool:
+        """Whether the key that is given again most likely begins the next item of a list: it is the first one, and the
+        one after it was given before as well."""
+        node, parent = frame.node, self.stack[-2] if len(self.stack) > 1 else None
+        if not isinstance(node, Map) or parent is None or parent.flow or not isinstance(parent.node, Seq):
+            return False
+        again = not frame.flow and frame.key == next(iter(node))
+        return again and key_beside(self.file.text, mark >> 48, mark & 0xFFFFFF) in node
+
+    def next_item(self, frame: _Frame, mark: int) -> None:
+        """Goes on with a new item of the list."""
+        parent = self.stack[-2].node
+        assert isinstance(parent, Seq)
+        parent.append(frame.node)
+        parent.marks.append(frame.node.mark)
+        frame.node = Map(self.file, mark)
 
     def tag(self, tag: str, mark: int) -> None:
         written = _TAG.search(self.file.text, mark >> 48)

@@ -9,8 +9,8 @@ from typing import Any
 from engine.contract import Contract
 from engine.diagnostics import Report
 from engine.filters import TemplateError
-from engine.nodes import Map, Seq, Spot, entries, items, string
-from engine.pack import Category, Fact, Field, Person, Scalar, Text
+from engine.nodes import Map, Seq, Spot, entries, items, reading, string
+from engine.pack import Category, Fact, Field, Noise, Person, Scalar, Text
 from engine.schema import Refused
 from engine.template import Template, compile_template
 
@@ -61,8 +61,9 @@ class Vocabulary:
         """`contract_fields` are those that the contract lists; `refused` is what the schema refused."""
         self.report, self.refused = report, refused
         self.expressions = MAX_EXPRESSIONS
-        # What people say, with no words besides fields and facts in it, and where.
+        # What people say, with no words besides fields and facts in it, and where; and what all customers say besides.
         self.said: list[tuple[Text, frozenset[str], Spot]] = []
+        self.noises: list[tuple[Text, frozenset[str], Spot]] = []
         self.task_ids = tuple(task.id for task in contract.tasks)
         self.fields: dict[str, Field] = self._fields(entries(document, "fields"))
         if document.get("pack") == contract.name:
@@ -75,9 +76,12 @@ class Vocabulary:
             name: Category(name, string(node, "description", name), self.names(node, "requires"))
             for name, node in _maps(entries(document, "categories"))
         }
-        self.people = {name: Person(name, name, 0, ()) for name in refused.names("people")} | {
+        self.people = {name: Person(name, name) for name in refused.names("people")} | {
             name: self._person(name, node) for name, node in _maps(entries(document, "people"))
         }
+        self.noise = self._noise(document, self.noises) if "noise" in document else Noise()
+        # Who the customers of tickets are that name nobody.
+        self.anybody = self.named_people(document) if "person" in document else ()
 
     def _fields(self, nodes: Map) -> dict[str, Field]:
         if len(nodes) > MAX_FIELDS:
@@ -121,28 +125,77 @@ class Vocabulary:
         values = tuple(scalar(value) for value in items(node, "values"))
         self.distinct(values, items(node, "values"))
         if len({type(value) for value in values}) > 1:
-            message = f"the values of '{name}' are of more than one type; quote those that are texts"
-            self.report.add("PACK034", spot, message)
+            self._mixed(name, items(node, "values"), spot)
         initial = scalar(node.get("initial", values[0]))
         self.facts[name] = Fact(name, values, initial)
         self.choices[name] = Choices(values)
         if "initial" in node:
             self.fact_value(name, initial, node.value_spot("initial"))
 
+    def _mixed(self, name: str, nodes: Seq, spot: Spot) -> None:
+        """Reports a fact with values of more than one type: at those that aren't text, where others are."""
+        message = f"the values of '{name}' are of more than one type"
+        odd = [index for index, value in enumerate(nodes) if not isinstance(value, str)]
+        if len(odd) == len(nodes):
+            self.report.add("PACK034", spot, message)
+            return
+        for index in odd:
+            where = nodes.item_spot(index)
+            message_here = f"{message}, as {reading(nodes[index], where.raw)}; quote it if it is text"
+            self.report.add("PACK034", where, message_here)
+
     def _person(self, name: str, node: Map) -> Person:
-        stalls = node.get("stalls", 0)
-        says = items(node, "says")
-        texts = tuple(self.text(text, says.item_spot(index)) for index, text in enumerate(says))
-        self.said += [(text, frozenset(), says.item_spot(index)) for index, text in enumerate(texts)]
-        return Person(name, string(node, "description", name), stalls if isinstance(stalls, int) else 0, texts)
+        return Person(
+            name,
+            string(node, "description", name),
+            stalls=_count(node, "stalls", 0),
+            says=self._texts(node, "says", self.said),
+            refuses=_count(node, "refuses", 0),
+            refuses_with=self._texts(node, "refuses_with", self.said),
+            fields=self.names(node, "fields") if "fields" in node else None,
+            noise=self._noise(node, self.said) if "noise" in node else None,
+        )
+
+    def _noise(self, node: Map, said: list[tuple[Text, frozenset[str], Spot]]) -> Noise:
+        if isinstance(node["noise"], Seq):
+            return Noise(after=self._texts(node, "noise", said))
+        parts = entries(node, "noise")
+        return Noise(self._texts(parts, "before", said), self._texts(parts, "after", said), _count(parts, "one_in", 1))
+
+    def _texts(self, node: Map, key: str, said: list[tuple[Text, frozenset[str], Spot]]) -> tuple[Text, ...]:
+        """A list of texts that may be said; they are added to `said`."""
+        nodes = items(node, key)
+        texts = tuple(self.text(text, nodes.item_spot(index)) for index, text in enumerate(nodes))
+        said += [(text, frozenset(), nodes.item_spot(index)) for index, text in enumerate(texts)]
+        return texts
+
+    def named_people(self, node: Map) -> tuple[str, ...]:
+        """Those that `person` names, each of them known, none twice."""
+        written = [(node["person"], node.value_spot("person"))]
+        if isinstance(node["person"], Seq):
+            written = [(name, node["person"].item_spot(index)) for index, name in enumerate(node["person"])]
+        found: dict[str, None] = {}
+        for name, spot in written:
+            if not isinstance(name, str):
+                continue
+            if name in found:
+                self.report.add("PACK040", spot, f"'{name}' is listed twice")
+            elif name in self.people:
+                found[name] = None
+            else:
+                self.unknown("PACK033", "person", name, self.people, spot)
+        return tuple(found)
 
     def unknown_field(self, name: str, spot: Spot) -> None:
         self.unknown("PACK030", "field", name, self.fields, spot)
 
     def unknown(self, code: str, what: str, name: str, known: Iterable[str], spot: Spot) -> None:
         """Reports a name that isn't declared, with the nearest one that is."""
-        if not any(self.refused.whole(section) for section in _DECLARING[code]):
-            self.report.add(code, spot, f"unknown {what} '{name}'", expected=listed(known), meant=(name, known))
+        sections, known = _DECLARING[code], [*known]
+        if not any(self.refused.whole(section) for section in sections):
+            none = "" if known else f": there is none, as nothing stands under `{sections[0]}`"
+            message = f"unknown {what} '{name}'{none}"
+            self.report.add(code, spot, message, expected=listed(known), meant=(name, known))
 
     def distinct(self, values: tuple[Scalar, ...], nodes: Seq) -> None:
         """Reports values that are listed twice."""
@@ -257,6 +310,11 @@ def listed(names: Iterable[str]) -> str | None:
     """The names as a list that can be read; None where there are none, or too many."""
     every = list(names)
     return ", ".join(every) if 0 < len(every) <= 12 and len(", ".join(every)) <= 200 else None
+
+
+def _count(node: Map, key: str, default: int) -> int:
+    value = node.get(key, default)
+    return int(value) if isinstance(value, int | float) else default
 
 
 def _maps(nodes: Map) -> list[tuple[str, Map]]:

@@ -19,11 +19,28 @@ from tests.serving import fresh_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 400
+PACKAGES = ("engine", "server", "deskproof_pytest")
 # The modules that face the world; everything else in engine/ is the pure core.
-SHELL = ("cli", "entry", "play", "evaluation", "training", "pytest_plugin")
-COMMANDS = tuple(f"engine/proof/{name}.py" for name in ("commands", "diff_command", "output", "report"))
+SHELL = (
+    "check_command",
+    "cli",
+    "entry",
+    "explain_command",
+    "play",
+    "evaluation",
+    "training",
+    "pytest_plugin",
+    "schema_command",
+    "testing",
+    "watch",
+)
+COMMANDS = (
+    *(f"engine/proof/{name}.py" for name in ("commands", "diff_command", "output", "report")),
+    *(f"engine/importing/{name}.py" for name in ("csv_command", "form_command", "placing")),
+    "engine/preview/command.py",
+)
 # The loader: what reads packs, the contract, and the data that come with the engine.
-READERS = ("build", "contract", "load", "schema", "source")
+READERS = ("build", "contract", "load", "manual", "schema", "source")
 
 
 def modules(*folders: str) -> list[Path]:
@@ -53,7 +70,7 @@ def test_lint(target: str) -> None:
         pytest.fail(done.stdout, pytrace=False)
 
 
-@pytest.mark.parametrize("path", [ROOT / "graders.py", *modules("engine", "server", "tests", "benchmarks")], ids=named)
+@pytest.mark.parametrize("path", [ROOT / "graders.py", *modules(*PACKAGES, "tests", "benchmarks")], ids=named)
 def test_a_module_is_short_and_its_name_says_something(path: Path) -> None:
     lines = len(path.read_text("utf-8").splitlines())
     assert lines <= LONGEST
@@ -103,7 +120,7 @@ def seeded() -> set[str]:
     return fields | tasks | {"ask_info"} | {f"{action}." for action in actions}
 
 
-@pytest.mark.parametrize("path", [path for path in modules("engine", "server") if path.stem != "new"], ids=named)
+@pytest.mark.parametrize("path", [path for path in modules(*PACKAGES) if path.stem != "new"], ids=named)
 def test_no_seeded_name_stands_in_code(path: Path) -> None:
     """engine/new.py holds the text of an example pack and is the one exception."""
     names = seeded()

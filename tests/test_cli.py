@@ -57,11 +57,11 @@ def test_check_a_broken_pack(broken: Path, good: Path) -> None:
     # The caret stands under 'oss', the 45th character of line 5.
     assert f"{broken}:5:45: PACK030: unknown field 'oss'" in result.output
     assert "did you mean 'os'?" in result.output
-    assert result.output.endswith("1 error, 0 warnings\n")
+    assert result.output.endswith("1 error, 0 warnings\ndeskproof explain PACK030 says more.\n")
 
 
 def test_check_as_json(broken: Path) -> None:
-    result = run("check", "--json", broken)
+    result = run("check", "--format", "json", broken)
     assert result.exit_code == 1
     document = json.loads(result.output)
     assert document["errors"] == 1
@@ -76,7 +76,7 @@ def test_check_runs_the_pack_s_tests(tmp_path: Path) -> None:
     assert result.exit_code == 1
     line = next(number for number, text in enumerate(EXAMPLE.splitlines(), 1) if "Let me think., reward" in text)
     assert f"{path}:{line}:" in result.output
-    assert "says is 'Let me think.', expected 'Let me look.'; reward is 0.0, expected 1" in result.output
+    assert 'says is "Let me think.", expected "Let me look."; reward is 0.0, expected 1' in result.output
 
 
 def test_check_of_nothing(tmp_path: Path) -> None:
@@ -148,7 +148,16 @@ UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}
 @pytest.mark.parametrize("environment", [None, UNBUFFERED], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize(
     "arguments",
-    ["--help", "--version", "check", "check --json", "prove", "prove --json", "mutate --most 1", "play --seed 1"],
+    [
+        "--help",
+        "--version",
+        "check",
+        "check --format json",
+        "prove",
+        "prove --json",
+        "mutate --most 1",
+        "play --seed 1",
+    ],
 )
 def test_output_that_can_not_be_written(good: Path, arguments: str, environment: dict[str, str] | None) -> None:
     """Twice: nothing may be taken in (/dev/full), or nobody reads any more (a pipe whose other end is closed)."""

@@ -4,19 +4,22 @@ The words after the opening fence say how; a block whose words aren't listed her
 
     yaml pack          a whole pack: it loads without any finding, and its own tests pass
     yaml fragment      what may stand in a file beside the page's last whole pack (where it has none: beside what
-                       `deskproof new` writes): the two load as one folder without any finding
+                       `deskproof new` writes): the two load as one folder without any finding, and the tests in it pass
     json               parses
     python             runs, warnings being errors
-    console            the lines after `$ ` run in one shell; where something stands beneath one, it is what it prints
+    console            the lines after `$ ` run in one shell; where something stands beneath one, it is what it prints;
+                       what stands after `action> ` is typed
     sh                 runs as a shell script
     text output        what the `python` or `sh` block before it printed
     json output        the same as data: the last documents that were printed, as many as are shown
     sh setup           `git clone`, `cd` and `make` lines; the make targets exist (tests/test_setup.py runs them)
     text files         every line begins with the path of a file or folder of the project
+    diff               with file=NAME: a change of that file, `-` before lines that go and `+` before those that come
 
 More words, after those:
 
-    server             (console, sh, python) the shipped packs are served on port 7860; one server a page
+    server             (console, sh, python) the shipped packs are served on port 7860; one server a page. server=PACK:
+                       a pack in the page's folder
     exit=N             (console, sh, python) the exit code; without it, 0. In a console block: the last command's
     file=NAME          (any language) the block is written to that file first; alone, that is all
 
@@ -107,11 +110,12 @@ class Page:
             "text output": self.text_output,
             "json output": self.json_output,
             "text files": self.files,
+            "diff": self.change,
         }
 
     def check(self, block: Block) -> None:
         """Raises an exception that says what is wrong with the block."""
-        if name := block.options.get("file"):
+        if name := block.options.get("file") if block.kind != "diff" else None:
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(block.text, "utf-8")
             if " " not in block.kind:
@@ -120,7 +124,8 @@ class Page:
             raise Wrong(f"nothing says how to check '{block.kind}'; see tests/test_docs.py")
         if "server" in block.options and self.port is None:
             self.port = free_port()
-            command = [str(Path(sys.executable).parent / "deskproof"), "serve", "--port", str(self.port)]
+            packs = [block.options["server"]] if block.options["server"] else []
+            command = [str(Path(sys.executable).parent / "deskproof"), "serve", *packs, "--port", str(self.port)]
             self.closing.enter_context(serving(command, self.port, cwd=self.folder, env=self.env()))
         self.checks[block.kind](block)
 
@@ -140,9 +145,16 @@ class Page:
         for name, text in files.items():
             (folder / name).write_text(text, "utf-8")
         pack, findings = check_pack(folder)
-        if pack is not None and len(files) == 1:
+        if pack is not None and (len(files) == 1 or "\ntests:\n" in f"\n{files['fragment.yaml']}"):
             findings = (*findings, *run_tests(pack))
         require(not findings, "\n".join(map(render, findings)))
+
+    def change(self, block: Block) -> None:
+        file = self.folder / block.options["file"]
+        lines, text = block.text.splitlines(keepends=True), file.read_text("utf-8")
+        before, after = ("".join(line[1:] for line in lines if line[0] in sides) for sides in (" -\n", " +\n"))
+        require(text.count(before) == 1, f"not once in {file.name}:\n{before}")
+        file.write_text(text.replace(before, after), "utf-8")
 
     # -- What runs
 
@@ -176,7 +188,7 @@ class Page:
         self.printed = self.run(block, ["bash", "-euo", "pipefail", "-c", block.text])
 
     def console(self, block: Block) -> None:
-        steps = commands(block.text)
+        steps = [with_typed(*step) for step in commands(block.text)]
         # Each command's exit code is printed after it, and handed on, so that the next may say `echo $?`.
         script = "".join(f"{step[0]}\n_code=$?; echo; echo '{END}' $_code; (exit $_code)\n" for step in steps)
         printed = re.split(rf"\n{END} (\d+)\n", self.run(block, ["bash", "-c", f"{script}exit 0"], 0))
@@ -227,6 +239,14 @@ def commands(text: str) -> list[tuple[str, str]]:
             shown.append(line)
     require(bool(found), "a console block without a command")
     return [("\n".join(command), "\n".join(shown)) for command, shown in found]
+
+
+def with_typed(command: str, shown: str) -> tuple[str, str]:
+    """A command and what it prints, where a person types what stands behind a prompt."""
+    typed = re.findall(r"action> (.+)\n", shown + "\n")
+    if typed:
+        command = "\n".join((f"{command} <<'typed'", *typed, "typed"))
+    return command, re.sub(r"action> .+\n", "action> ", shown + "\n")
 
 
 def same_text(shown: str, printed: str) -> bool:
@@ -308,6 +328,7 @@ def test_the_links_of_the_page_lead_somewhere(path: Path) -> None:
         ('```sh\necho \'{"a": 1}\'\n```\n```json output\n{"a": true}\n```', "shown:"),
         ("```sh setup\nmake nothing-like-it\n```", "nothing-like-it"),
         ("```text files\nnot/there\n```", "not/there"),
+        ("```text file=x\na\na\n```\n```diff file=x\n-a\n+b\n```", "not once in x"),
     ],
 )
 def test_a_block_that_does_not_hold_is_found(block: str, complaint: str, tmp_path: Path) -> None:
@@ -336,6 +357,17 @@ printf '{"b": [1, 2, 3], "c": null}'
 ```
 ```json output
 {"b": [1, "..."], "...": "..."}
+```
+```diff file=greeting
+-hello
++goodbye
+```
+```console
+$ cat greeting
+goodbye
+$ bash -c 'printf "action> "; read typed; echo "$typed!"'
+action> yes
+yes!
 ```
 """
     assert failures(page, tmp_path) == []

@@ -12,7 +12,20 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from engine import build_actions, checks, diagnostics, load, patterns, solve, source, template, values, vocabulary
+from engine import (
+    build_actions,
+    build_tests,
+    checks,
+    diagnostics,
+    load,
+    nodes,
+    patterns,
+    solve,
+    source,
+    template,
+    values,
+    vocabulary,
+)
 from engine.load import check_pack
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -147,6 +160,24 @@ def of_transitions(most: int) -> Files:
     return {"pack.yaml": json.dumps({**json.loads(made["pack.yaml"]), "max_steps": 100})}
 
 
+def of_tests(*tests: Mapping[str, Any]) -> Files:
+    one = {"ticket": "a", "steps": [{"do": {"type": "resolve"}}]}
+    return pack(tests=[{"name": str(number), **one, **test} for number, test in enumerate(tests)])
+
+
+def in_any_order(*counts: int) -> dict[str, Any]:
+    return {"steps": [{"any_order": [{"do": {"type": "resolve"}}] * count} for count in counts]}
+
+
+def of_orders(most: int) -> Files:
+    # 5! is 120; the next number of orders that steps can have is 5! * 2!
+    return of_tests(in_any_order(5) if most <= 120 else in_any_order(5, 2))
+
+
+def of_played(most: int) -> Files:
+    return of_tests(*[{"seeds": {"from": 1, "to": 100}}] * (most // 100), *[{}] * (most % 100))
+
+
 class Limit(NamedTuple):
     """What stands in a row, as the code has it, and what makes a pack that comes to so much."""
 
@@ -167,7 +198,7 @@ FIELD = ("$defs", "field", "properties", "schema", "properties")
 LIMITS = {
     "bytes of all files": Limit((source.MAX_BYTES,), "PACK012", of_bytes),
     "files of a folder": Limit((load.MAX_FILES,), "PACK012", of_files),
-    "values, keys among them": Limit((source.MAX_NODES,), "PACK012", of_values),
+    "values, keys among them": Limit((nodes.MAX_NODES,), "PACK012", of_values),
     "levels of mappings and lists": Limit((source.MAX_DEPTH,), "PACK012", of_levels),
     "fields": Limit((vocabulary.MAX_FIELDS,), "PACK012", lambda most: pack(fields=mapping(most, {}))),
     "ways to act: every action with every combination of its parameters' values": Limit(
@@ -193,6 +224,16 @@ LIMITS = {
         in_schema("$defs", "person", "properties", "stalls", "maximum"),
         "PACK024",
         lambda most: pack(people={"slow": {"stalls": most}}),
+    ),
+    "`refuses`": Limit(
+        in_schema("$defs", "person", "properties", "refuses", "maximum"),
+        "PACK024",
+        lambda most: pack(people={"wary": {"refuses": most}}),
+    ),
+    "`one_in`": Limit(
+        in_schema("$defs", "noise", "properties", "one_in", "maximum"),
+        "PACK024",
+        lambda most: pack(noise={"after": ["Well."], "one_in": most}),
     ),
     "values of a fact": Limit(
         in_schema("$defs", "fact", "properties", "values", "maxItems"),
@@ -221,6 +262,16 @@ LIMITS = {
     "rounds of a repeat in a `pattern` that has repeats or alternatives in it": Limit(
         (patterns.MAX_REPEATS,), "PACK047", of_rounds
     ),
+    "seeds of a test": Limit(
+        (build_tests.MAX_SEEDS,), "PACK024", lambda most: of_tests({"seeds": {"from": 3, "to": most + 2}})
+    ),
+    "steps in an `any_order`": Limit(
+        in_schema("$defs", "test", "properties", "steps", "items", "properties", "any_order", "maxItems"),
+        "PACK024",
+        lambda most: of_tests(in_any_order(most)),
+    ),
+    "orders in which a test's steps may be taken": Limit((build_tests.MAX_ORDERS,), "PACK012", of_orders),
+    "episodes that all tests come to": Limit((build_tests.MAX_EPISODES,), "PACK012", of_played),
     "steps to look for a `pattern` in one value": Limit((patterns.MAX_COST,), "PACK044", of_steps),
     "steps to look for all patterns in all values": Limit((values.MAX_TOTAL,), "PACK044", of_steps_in_all),
     "steps looked at to find the best episodes: so many, and so many more for each ticket": Limit(
@@ -289,6 +340,16 @@ def of_what_people_say(most: int) -> Files:
     return pack(**{**made, "phrases": {}, "people": {"slow": {"stalls": 1, "says": [*made["phrases"].values()]}}})
 
 
+def of_refusals(most: int) -> Files:
+    made = json.loads(of_an_answer(most)["pack.yaml"])
+    return pack(**{**made, "phrases": {}, "people": {"wary": {"refuses_with": [*made["phrases"].values()]}}})
+
+
+def of_noise(most: int) -> Files:
+    made = json.loads(of_an_answer(most)["pack.yaml"])
+    return pack(**{**made, "phrases": {}, "noise": {"before": [*made["phrases"].values()]}})
+
+
 def of_a_list(most: int) -> Files:
     """The default phrases list a parameter's values, with two characters between any two, in few words more."""
     count = most // 1_000 + (1 if most > checks.MAX_LENGTH else -1)
@@ -297,7 +358,7 @@ def of_a_list(most: int) -> Files:
     return pack(actions={"a": {"parameters": {"p": {"enum": values}}}}, rules=rules)
 
 
-@pytest.mark.parametrize("make", [of_an_answer, of_what_people_say, of_a_list])
+@pytest.mark.parametrize("make", [of_an_answer, of_what_people_say, of_refusals, of_noise, of_a_list])
 def test_whatever_is_said_is_no_longer_than_that(make: Callable[[int], Files], tmp_path: Path) -> None:
     assert "PACK043" not in codes(tmp_path / "within", make(checks.MAX_LENGTH))
     assert "PACK043" in codes(tmp_path / "beyond", make(checks.MAX_LENGTH + 1))

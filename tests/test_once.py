@@ -15,6 +15,7 @@ from engine.pack import Pack, once
 from engine.rules import pack_rules
 from engine.solve import fewest_steps, solve, variants
 from engine.split import splits
+from engine.turns import PLAIN
 
 
 def played(pack: Pack) -> Automaton:
@@ -31,7 +32,7 @@ def test_it_is_worked_out_once(desk: Pack) -> None:
     for function in (action_space, pack_rules, splits):
         assert function(desk) is function(desk)
     (machine, *_) = variants(desk, desk.tickets["e-two"])
-    assert machine is automaton(desk, "e-two", frozenset(desk.tickets["e-two"].known), 0)
+    assert machine is automaton(desk, "e-two", frozenset(desk.tickets["e-two"].known), PLAIN)
     assert solve(machine) is solve(machine)
 
     calls: list[str] = []

@@ -9,7 +9,7 @@ import pytest
 from engine.contract import load_contract
 from engine.diagnostics import Finding
 from engine.load import MAX_FILES, check_pack, load_pack, shipped_packs
-from engine.pack import Given, Message, Pack, Turn
+from engine.pack import Expectation, Given, Message, Pack, ScriptedStep, Turn
 from engine.template import compile_template
 
 BASE = (Path(__file__).parent / "packs" / "lamps.yaml").read_text(encoding="utf-8")
@@ -251,8 +251,9 @@ def test_the_default_packs_fields_are_the_contracts(path: Path) -> None:
 
 def test_a_tests_steps(path: Path) -> None:
     [test] = load(path, BASE).tests
-    assert (test.name, test.ticket, test.seed, test.final) == ("one step", "t-2", 3, {"score": 0})
-    assert [(step.do, step.expect) for step in test.steps] == [({"type": "classify"}, {"outcome": "classify.right"})]
+    assert (test.name, test.ticket, test.seeds, test.final.parts) == ("one step", "t-2", (3,), {"score": 0})
+    step = ScriptedStep({"type": "classify"}, Expectation({"outcome": "classify.right"}), test.place)
+    assert test.steps == (step,)
 
 
 def test_a_loaded_pack_cannot_be_changed(path: Path) -> None:

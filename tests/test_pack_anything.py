@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from engine.build import build, pack_validator
 from engine.contract import load_contract
 from engine.diagnostics import CODES, Report, render
+from engine.encoding import decode
 from engine.schema import check
 from engine.scripted import check_tests
-from engine.source import Budget, decode, parse
+from engine.source import Budget, parse
 
 CONTRACT = load_contract()
 BASE = (Path(__file__).parent / "packs" / "lamps.yaml").read_text(encoding="utf-8")
@@ -67,6 +68,19 @@ def full_document() -> dict[str, Any]:
     second["answers"]["colour"][0] |= {"gives": {"order": "L-001"}, "gives_wrong": ["order"]}
     second["messages"].append({"text": "Hm.", "known": ["colour"]})
     document["tests"][0]["final"] = {"return": 0.5, "required": ["colour"]}
+    inner = {"order": {"template": "{{ order }}"}, "email": {"includes": "@"}}
+    each = {
+        "says": ["a", {"template": "b"}],
+        "known_info": {"includes": inner},
+        "reward": {"minimum": 0},
+        "error": None,
+    }
+    after = {"history": {"includes": [{"role": "desk", "text": "x"}]}, "missing_required": {"includes": ["email"]}}
+    steps = [
+        {"any_order": [{"do": {"type": "classify"}, "expect": each}, {"do": {"type": "resolve"}}], "expect": after}
+    ]
+    for name, seeds in (("several", [1, 2]), ("from to", {"from": 0, "to": 9})):
+        document["tests"].append({"name": name, "ticket": "t-1", "seeds": seeds, "steps": steps})
     return document
 
 

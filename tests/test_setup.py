@@ -27,6 +27,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.serving import as_user, free_port, fresh_environment, serving
+from tests.test_docs import blocks, commands, same_text
 
 LOCKS = ("build.lock", "base.lock", "test.lock")
 
@@ -155,7 +156,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(root: Path, wheel: Path) -
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     expected = {"graders.py", "engine/openenv.yaml"}
     for file in project_files(root):
-        if file.parts[0] in ("engine", "server"):
+        if file.parts[0] in ("engine", "server", "deskproof_pytest"):
             expected.add(file.as_posix())
         elif file.parts[0] == "scenarios":
             expected.add(f"engine/{file.as_posix()}")
@@ -180,6 +181,46 @@ def test_the_wheel_serves_from_anywhere(root: Path, wheel: Path, tmp_path: Path)
     with serving([str(venv / "bin/server")], port, cwd=elsewhere, env=env) as address:
         packs = shipped(address)
     assert all(name in packs for name in shipped_names(root))
+
+
+PYTEST = ("iniconfig", "packaging", "pluggy", "pygments", "pytest")  # what `pip install deskproof[pytest]` adds
+
+
+@pytest.mark.slow
+def test_the_project_of_the_pytest_page_runs_in_an_environment_of_its_own(
+    root: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """The page's own files, in an empty folder, and the page's own commands."""
+    venv, shop = tmp_path / "venv", tmp_path / "shop"
+    env = fresh_environment()
+    run([sys.executable, "-m", "venv", "--without-pip", str(venv)], cwd=tmp_path, env=env)
+    lock = (root / "requirements" / "test.lock").read_text("utf-8")
+    entries = re.findall(r"(?m)^[a-z0-9-]+==.*(?:\n .*)*", lock)
+    names = [entry for entry in entries if entry.partition("==")[0] in PYTEST]
+    assert len(names) == len(PYTEST)
+    (tmp_path / "pytest.lock").write_text("\n".join(names) + "\n", "utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", str(venv / "bin/python")]
+    locked = ["-r", str(root / "requirements/base.lock"), "-r", str(tmp_path / "pytest.lock")]
+    run([*pip, "install", "--quiet", "--require-hashes", *locked], cwd=tmp_path, env=env)
+    run([*pip, "install", "--quiet", "--no-deps", f"{wheel}[pytest]"], cwd=tmp_path, env=env)
+    run([*pip, "check"], cwd=tmp_path, env=env)
+
+    inside, written = env | {"PATH": f"{venv / 'bin'}:{env['PATH']}", "COLUMNS": "100"}, []
+    for block in blocks((root / "docs" / "pytest.md").read_text("utf-8")):
+        if "file" in block.options:
+            written.append(tmp_path / block.options["file"])
+            written[-1].parent.mkdir(parents=True, exist_ok=True)
+            written[-1].write_text(block.text, "utf-8")
+        elif block.kind == "console":
+            for command, shown in commands(block.text)[1:]:  # the first goes into the folder
+                done = subprocess.run(["bash", "-c", command], cwd=shop, env=inside, capture_output=True, text=True)
+                assert done.returncode == int(block.options.get("exit", 0)), done.stdout + done.stderr
+                assert same_text(shown, done.stdout), done.stdout
+    # A program that has our modules already, and then runs pytest, isn't warned of them.
+    program = "import engine, server, graders, pytest; raise SystemExit(pytest.main(['-W', 'error', *{}]))"
+    given = ["-o", "pythonpath=", "scenarios/lamps/pack.yaml"]
+    run([str(venv / "bin/python"), "-P", "-c", program.format(given)], cwd=shop, env=env)
+    assert {"server", "tests", "scenarios"} <= {path.relative_to(shop).parts[0] for path in written}
 
 
 # -- The Dockerfile, line by line, without Docker

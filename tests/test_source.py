@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from engine.diagnostics import Finding, Report
+from engine.encoding import decode
 from engine.nodes import File, Map, NotJson
-from engine.source import MAX_BYTES, MAX_DEPTH, Budget, decode, open_file, parse, resolve
+from engine.scalars import resolve
+from engine.source import MAX_BYTES, MAX_DEPTH, Budget, open_file, parse
 
 
 def read(text: str | bytes) -> tuple[Map | None, tuple[Finding, ...]]:
@@ -185,10 +187,11 @@ REFUSED = [
     ("a: > 5 lamps\n", 1, 4, "PACK004", "quote a text that begins with one of them"),
     ("a: - b\n", 1, 4, "PACK004", "'- ' starts a list item"),
     ("a: ? b\n", 1, 4, "PACK004", "'? ' starts a key"),
-    ("a: b\n  c: d\n", 2, 4, "PACK004", "doesn't fit the line above"),
+    ("a: b\n  c: d\n", 2, 3, "PACK004", "deeper than 'a' on line 1, which has its text already"),
     ("a:\n    b: c\n  d: e\n", 3, 3, "PACK004", "doesn't fit the ones above"),
     ("a: b\nsay hello\nc: d\n", 2, 1, "PACK004", "a key needs ': ' after it"),
-    ("a: b\n...\nc: d\n", 3, 1, "PACK004", "nothing may stand here"),
+    ("a: b\n...\nc: d\n", 2, 1, "PACK004", "'...' ends the document"),
+    ("  a: b\nc: d\n", 2, 1, "PACK004", "or this line is indented less than the first one"),
     ("%FOO\n---\na: b\n", 1, 1, "PACK004", "directive"),
     ("a: {b: c, wrong:}\n", 1, 16, "PACK004", "a key needs ': ' after it"),
     ("a:\n- !!! b\n", 2, 3, "PACK007", "this is one ('!!!')"),
@@ -301,6 +304,12 @@ HOSTILE = {
     "many anchors": "a: [" + "".join(f"&a{n} x," for n in range(400_000)),
     "control characters": "a: '" + "\x01" * 7_900_000,
     "a comment": "a: b " + "#x " * 2_600_000,
+    "many unknown keys": "".join(f"k{n}: x\n" for n in range(120_000)),
+    "many commas in braces": "a: {" + "".join(f"k{n}, " for n in range(80_000)) + "}",
+    "a key given twice above a great many lines": "t:\n  - a: x\n    a: x\n" + "     y\n" * 1_100_000,
+    "many items without a dash": "t:\n  - a: x\n    b: x\n" + "    a: x\n    b: x\n" * 200_000,
+    "a line that fits nothing below a great many": "a:\n    b: c\n" + "\n" * 7_900_000 + "  d: e\n",
+    "items that are all torn apart": "tickets:\n" + "  - id: x\n  - task: y\n  - messages: z\n" * 40_000,
 }
 
 MEASURED = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from engine.action import Choice
@@ -34,14 +34,37 @@ def regrets(machine: Automaton, actions: Iterable[Mapping[str, Any]]) -> tuple[R
     worth = _worth(machine)
     if worth is None:
         return None
-    found = []
+    return tuple(
+        Regret(cost, worth.best(state, remaining) if cost > 0 else None)
+        for state, remaining, cost in _costs(worth, machine, actions)
+    )
+
+
+def costs(machine: Automaton, actions: Iterable[Mapping[str, Any]]) -> tuple[int, ...] | None:
+    """What each step cost, and nothing else: the best actions of many episodes take long to find."""
+    worth = _worth(machine)
+    return tuple(cost for _, _, cost in _costs(worth, machine, actions)) if worth is not None else None
+
+
+def _costs(worth: _Worth, machine: Automaton, actions: Iterable[Mapping[str, Any]]) -> Iterator[tuple[State, int, int]]:
+    """For each step the state before it, the steps that remained then, and what it cost."""
     state, remaining = machine.initial, machine.pack.max_steps
     for action in actions:
         move = machine.transition(state, machine.actions.understand(action).meaning)
-        cost = worth.of(state, remaining) - move.reward - worth.of(move.state, remaining - 1)
-        found.append(Regret(cost, worth.best(state, remaining) if cost > 0 else None))
+        yield state, remaining, worth.of(state, remaining) - move.reward - worth.of(move.state, remaining - 1)
         state, remaining = move.state, remaining - 1
-    return tuple(found)
+
+
+def best_action(machine: Automaton, state: State, remaining: int) -> Choice | None:
+    """An action with which V* is had soonest, with the steps that remain; None where it is had only by stopping.
+
+    Raises:
+        OverBudget: the automaton has more than `BUDGET` different moves.
+    """
+    worth = _worth(machine)
+    if worth is None:
+        raise OverBudget
+    return worth.best(state, remaining)
 
 
 def blame(found: Iterable[Regret]) -> tuple[str, ...]:

@@ -13,13 +13,15 @@ from functools import cache
 from typing import Any, NoReturn
 
 from engine.diagnostics import PackError, Report
+from engine.encoding import decode
 from engine.nodes import File, Map, placeless
 from engine.pack import REWARD_UNIT, Pack, Ticket
 from engine.proof.digests import pack_digest, ticket_digests
 from engine.proof.prove import share
 from engine.proof.result import KINDS, Check, Counterexample, Numbers, PackProof, TicketProof, Variant, margin, severity
 from engine.schema import check, own_schema, validator_of
-from engine.source import Budget, decode, parse
+from engine.source import Budget, parse
+from engine.turns import Manner
 
 FORMAT = 2
 # Beyond this a number isn't exact where all numbers are floats, as in JavaScript (RFC 8259, 6).
@@ -194,11 +196,18 @@ def _ticket(pack: Pack, proof: TicketProof, decides: str, checks: Sequence[Check
 def _variant(pack: Pack, ticket: Ticket, variant: Variant) -> dict[str, Any]:
     return {
         "known": [name for name in pack.fields if name in variant.known],
-        "stalls": variant.stalls,
-        "share": _fraction(share(pack, ticket, variant.known, variant.stalls)),
+        **manner_of(variant.manner),
+        "share": _fraction(share(pack, ticket, variant.known, variant.manner)),
         "seed": variant.seed,
         "numbers": numbers_of(variant.numbers, _fraction) if variant.numbers is not None else None,
     }
+
+
+def manner_of(manner: Manner) -> dict[str, Any]:
+    """What comes before each answer as JSON: what most people don't do isn't there where they don't."""
+    refuses = {"refuses": manner.refuses} if manner.refuses else {}
+    fields = {"fields": sorted(manner.fields)} if manner.fields is not None else {}
+    return {"stalls": manner.stalls, **refuses, **fields}
 
 
 def numbers_of(numbers: Numbers, shown: Callable[[Fraction], Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -19,12 +19,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, as_json, nearest, render
-from engine.load import check_draft, pack_path
+from engine.load import check_draft
 from engine.pack import Demands, Pack, Severity
 from engine.proof import document, report, told
 from engine.proof.certificate import certificate
 from engine.proof.certificate import write as as_text
-from engine.proof.output import NewFile, PackName, check_outputs, write
+from engine.proof.output import NewFile, PackName, check_outputs, existing, write
 from engine.proof.page import page
 from engine.proof.prove import BUDGET, OF_TICKETS
 from engine.proof.prove import prove as proof_of
@@ -42,8 +42,9 @@ _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 class OfCheck(click.ParamType[tuple[str, Any]]):
     """CODE=WHAT, of one of the checks that take it."""
 
-    def __init__(self, name: str, codes: Sequence[str]) -> None:
-        self.name, self._codes = name, tuple(codes)
+    def __init__(self, name: str, codes: Sequence[str], known: Container[str] = KINDS) -> None:
+        """`codes` are those that take it, of all that are `known`."""
+        self.name, self._codes, self._known = name, tuple(codes), known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         code, sign, what = str(value).partition("=")
@@ -51,7 +52,7 @@ class OfCheck(click.ParamType[tuple[str, Any]]):
             self.fail(f"'{printable(code)}' is not of the form {self._codes[0]}=...", param, ctx)
         if code not in self._codes:
             close = nearest(code, self._codes)
-            known = code in KINDS
+            known = code in self._known
             why = f"{code} has no {self.name}" if known else f"there is no check '{printable(code)}'"
             hint = f"did you mean '{close}'?" if close and not known else f"there is: {', '.join(self._codes)}"
             self.fail(f"{why}; {hint}", param, ctx)
@@ -153,7 +154,7 @@ def prove(
         raise click.UsageError("--ticket is for one PACK.")
     if ticket is not None and certificate_file is not None:
         raise click.UsageError("--certificate is of whole packs: leave --ticket out.")
-    paths = _paths(packs)
+    paths = [existing(name) for name in packs]
     check_outputs([path for path in (html, certificate_file) if path is not None], paths)
     console = _console()
     proved: list[Proved] = []
@@ -194,13 +195,6 @@ def _console() -> Console:
     if not console.is_terminal:
         console.width = max(console.width, WIDTH)
     return console
-
-
-def _paths(names: Sequence[str]) -> list[Path]:
-    try:
-        return [pack_path(name) for name in names]
-    except LookupError as error:
-        raise click.UsageError(str(error.args[0])) from None
 
 
 def _drafts(paths: Sequence[Path], findings: list[Finding]) -> Iterator[Pack]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from engine.turns import Manner
+
 # The numbers of a variant that decide what a score is worth, in words. `states` isn't among them.
 NUMBERS: Mapping[str, str] = {
     "optimum": "best return",
@@ -26,10 +28,10 @@ Presence = Literal["not there", "not proved", "proved"]
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """The cases of a ticket that differ by texts alone, by what is known from the start, and by stalls."""
+    """The cases of a ticket that differ by texts alone, by what is known from the start, and by who the customer is."""
 
     known: tuple[str, ...]
-    stalls: int
+    manner: Manner
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,9 @@ def _by_cases(ticket: Mapping[str, Any]) -> dict[Cases, Mapping[str, Any] | None
     found: dict[Cases, Mapping[str, Any] | None] = {}
     for variant in ticket["variants"]:
         numbers = variant["numbers"]
-        cases = Cases(tuple(sorted(variant["known"])), variant["stalls"])
+        fields = tuple(sorted(variant["fields"])) if "fields" in variant else None
+        manner = Manner(variant.get("refuses", 0), variant["stalls"], fields)
+        cases = Cases(tuple(sorted(variant["known"])), manner)
         grades = numbers["random_grades"] if numbers is not None else {}
         found[cases] = {**numbers, **grades, "share": variant["share"]} if numbers is not None else None
     return found

@@ -15,7 +15,7 @@ from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import check_draft, pack_path
 from engine.proof import told
-from engine.proof.certificate import certificate, read
+from engine.proof.certificate import certificate, manner_of, read
 from engine.proof.commands import progress
 from engine.proof.compare import NUMBERS, Cases, Change, Difference, Edition, Failing, compare
 from engine.proof.prove import prove
@@ -111,7 +111,7 @@ def _lines(found: Difference) -> Iterator[str]:
     for word, tickets in (("came", found.came), ("went", found.went)):
         yield from _some(f"  {printable(ticket)} {word}" for ticket in tickets)
     own = ((ticket, changes) for ticket, changes in found.changed.items() if changes[0].what != "pack")
-    yield from _some(f"  {printable(ticket)}: {_changes(changes)}" for ticket, changes in own)
+    yield from _some(f"  {printable(ticket)}: {changes_told(changes)}" for ticket, changes in own)
     yield from _some(
         f"  {printable(ticket)}: {_UNPROVED[sides]}, so it can't be compared"
         for ticket, sides in found.unproved.items()
@@ -153,7 +153,7 @@ def _some(lines: Iterable[str]) -> Iterator[str]:
         yield f"  and {told.count(len(every) - SHOWN, 'more ticket')}; --json has every one"
 
 
-def _changes(changes: Sequence[Change]) -> str:
+def changes_told(changes: Sequence[Change]) -> str:
     """The changes of the first cases that have any, in a line, and how many there are besides."""
     by_cases = [(cases, [*group]) for cases, group in groupby(changes, lambda change: change.cases)]
     cases, first = by_cases[0]
@@ -165,9 +165,7 @@ def _changes(changes: Sequence[Change]) -> str:
 
 def _title(cases: Cases) -> str:
     known = ", ".join(map(printable, cases.known)) or "nothing"
-    return f"{known} known at the start" + (
-        f", {told.count(cases.stalls, 'stall')} before each answer" if cases.stalls else ""
-    )
+    return ", ".join(filter(None, (f"{known} known at the start", told.before(cases.manner))))
 
 
 def _change(change: Change) -> str:
@@ -212,7 +210,7 @@ def _as_json(found: Difference) -> dict[str, Any]:
         "new": _edition(found.new),
         "came": list(found.came),
         "went": list(found.went),
-        "changed": {ticket: [_change_json(one) for one in changes] for ticket, changes in found.changed.items()},
+        "changed": {ticket: [change_json(one) for one in changes] for ticket, changes in found.changed.items()},
         "unproved": {ticket: {"old": was, "new": now} for ticket, (was, now) in found.unproved.items()},
         "same": list(found.same),
         "decides": {"old": found.decides.old, "new": found.decides.new} if found.decides is not None else None,
@@ -231,6 +229,6 @@ def _edition(edition: Edition | None) -> dict[str, str] | None:
     return {"version": edition.version, "digest": edition.digest, "deskproof": edition.deskproof}
 
 
-def _change_json(change: Change) -> dict[str, Any]:
-    cases = {"known": list(change.cases.known), "stalls": change.cases.stalls} if change.cases is not None else None
+def change_json(change: Change) -> dict[str, Any]:
+    cases = {"known": list(change.cases.known), **manner_of(change.cases.manner)} if change.cases is not None else None
     return {"what": change.what, "cases": cases, "old": change.old, "new": change.new}

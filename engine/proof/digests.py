@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from engine.pack import Action, Pack, Rule, Ticket
 from engine.rules import same
 from engine.split import splits
+from engine.turns import Manner, manners
 
 
 def pack_digest(pack: Pack) -> str:
@@ -49,8 +51,16 @@ def _ticket(pack: Pack, ticket: Ticket) -> dict[str, Any]:
         # The pack's own initial values are part of the pack's digest.
         "facts": {name: value for name, value in ticket.facts.items() if not same(value, pack.facts[name].initial)},
         "goal": dict(ticket.goal),
-        "stalls": sorted({pack.people[name].stalls for name in ticket.people} or {0}),
+        **_people(manners(pack, ticket)),
     }
+
+
+def _people(found: Sequence[Manner]) -> dict[str, Any]:
+    """What they do before they answer; the digest is as it ever was where nobody does more than stall."""
+    if all(one == Manner(stalls=one.stalls) for one in found):
+        return {"stalls": sorted({one.stalls for one in found})}
+    ways = {(one.refuses, one.stalls, one.fields is None, *sorted(one.fields or ())) for one in found}
+    return {"people": sorted(ways)}
 
 
 def _action(action: Action) -> dict[str, Any]:

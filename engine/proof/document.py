@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.proof.certificate import numbers_of
+from engine.proof.certificate import manner_of, numbers_of
 from engine.proof.result import Check, PackProof, severity
 
 
@@ -23,7 +23,7 @@ def as_json(proof: PackProof) -> dict[str, Any]:
                 "variants": [
                     {
                         "known": sorted(variant.known),
-                        "stalls": variant.stalls,
+                        **manner_of(variant.manner),
                         "seed": variant.seed,
                         "numbers": numbers_of(variant.numbers, float) if variant.numbers is not None else None,
                     }

@@ -44,17 +44,20 @@ def shown(graph: Graph, line: Line, paid: int | None = None) -> Counterexample:
     return Counterexample(machine.ticket.id, seed_of(machine.pack, machine.ticket, machine), actions, paid, rule)
 
 
-def asked(pack: Pack, ticket: Ticket, name: str, turn: int) -> Counterexample | None:
-    """The episode that asks for nothing but one field, up to a turn of the ticket's, from 1, or to its end.
+def asked(pack: Pack, ticket: Ticket, name: str, turn: int, seed: int = 0) -> Counterexample | None:
+    """The episode that asks for nothing but one field, up to a turn of the ticket's, or to its end.
 
-    None where no action asks for it.
+    The ticket's turns are counted from 1; those of the person's before them are 0, -1 and so on. None where no action
+    asks for it.
     """
     asks = {action.name: action.asks for action in pack.actions.values()}
     choices = action_space(pack).choices
     ask = next((one for one in choices if dict(one.parameters).get(asks[one.type] or "") == name), None)
     if ask is None:
         return None
-    episode = Episode.start(make_case(pack, ticket.id, 0))
-    while not episode.done and episode.step_count < turn + episode.case.automaton.stalls:
+    episode = Episode.start(make_case(pack, ticket.id, seed))
+    machine = episode.case.automaton
+    ahead = machine.scripts[machine.index[name]].ahead
+    while not episode.done and episode.step_count < turn + ahead:
         episode = episode.step(ask.canonical())
-    return Counterexample(ticket.id, 0, episode.actions)
+    return Counterexample(ticket.id, seed, episode.actions)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import factorial, prod
 
 from engine.pack import Pack, Ticket
-from engine.proof.mentions import folded, telling
+from engine.proof.mentions import parts, telling
 from engine.proof.result import Check, Counterexample
 
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
@@ -40,8 +40,8 @@ def id_leaks(pack: Pack) -> Iterator[Check]:
 
 def _named(kinds: Kinds) -> Iterator[Check]:
     for category, tickets in kinds.items():
-        name = _parts(category)
-        found = [ticket for ticket in tickets if telling(name) and f" {name} " in f" {_parts(ticket.id)} "]
+        name = parts(category)
+        found = [ticket for ticket in tickets if telling(name) and f" {name} " in f" {parts(ticket.id)} "]
         if found:
             yield _check(found, f"the id of ticket '{found[0].id}' names its category, '{category}'{_more(found)}")
 
@@ -49,7 +49,7 @@ def _named(kinds: Kinds) -> Iterator[Check]:
 def _worded(pack: Pack, kinds: Kinds) -> Iterator[Check]:
     having: dict[str, list[Ticket]] = {}
     for ticket in pack.tickets.values():
-        for word in dict.fromkeys(match[1] for part in _parts(ticket.id).split() if (match := _WORD.fullmatch(part))):
+        for word in dict.fromkeys(match[1] for part in parts(ticket.id).split() if (match := _WORD.fullmatch(part))):
             having.setdefault(word, []).append(ticket)
     for word, found in having.items():
         category = found[0].category
@@ -72,11 +72,6 @@ def _numbered(kinds: Kinds) -> Iterator[Check]:
     if blocks == len(kinds) and by_chance * _SELDOM < factorial(len(ordered)):
         text = f"the tickets are numbered category by category, from '{ordered[0].id}' to '{ordered[-1].id}'"
         yield _check(ordered, f"{text}: a number tells the category of those around it")
-
-
-def _parts(text: str) -> str:
-    """The words and numbers of a name, with one blank between them."""
-    return " ".join(re.findall(r"[^\W_]+", folded(text)))
 
 
 def _more(found: Sequence[Ticket]) -> str:

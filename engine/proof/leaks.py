@@ -6,10 +6,12 @@ words (`engine.proof.mentions`), where an agent reads before it asked for them:
 
 - in the ticket's messages, its id, and what is known of other fields;
 - in what is said under other fields, unless one of the turns so far gives the field;
-- in the texts that all tickets share: descriptions, instructions, phrases, what rules and people say. These name no
+- in the texts that all tickets share: descriptions, instructions, phrases, what rules say. These name no
   ticket, so a plain word counts there only where it is the one value that the field has in the whole pack. What a
   field's schema lists in `enum` is public there; a sample's pattern isn't looked for, as a description may well show
-  what a value looks like. Values that a rule or phrase fills in aren't looked for either: rules say when they fire.
+  what a value looks like. Values that a rule or phrase fills in aren't looked for either: rules say when they fire;
+- in what people say of their own and in noise, which may come up at any time: in the same way, with the tickets where
+  it may be heard for the whole pack, and values that it fills in count as well. Noise names no category either.
 
 Values that several fields can have, and those that answer yes, no or nothing, tell nothing.
 """
@@ -23,7 +25,7 @@ from engine.case import make_case
 from engine.pack import Message, Pack, Text, Ticket
 from engine.proof.episodes import asked
 from engine.proof.ids import id_leaks
-from engine.proof.mentions import folded, mentioned_like, mentions, telling
+from engine.proof.mentions import folded, mentioned_like, mentions, parts, telling
 from engine.proof.result import Check, Counterexample
 from engine.template import Template
 
@@ -54,7 +56,7 @@ def leaks(pack: Pack) -> tuple[Check, ...]:
     for ticket in pack.tickets.values():
         own = hidden[ticket.id]
         checks += (*_at_the_start(pack, ticket, own), *_in_answers(pack, ticket, own))
-    checks += (*_in_shared_texts(pack, hidden), *id_leaks(pack))
+    checks += (*_in_texts(pack, _shared_texts(pack), hidden.values()), *_in_speech(pack, hidden), *id_leaks(pack))
     return tuple(checks) or (Check("P11", "holds"),)
 
 
@@ -98,7 +100,7 @@ def _at_the_start(pack: Pack, ticket: Ticket, hidden: Iterable[Hidden]) -> Itera
         known = {*ticket.known, *message.known}
         stated = message.text.names & pack.fields.keys() if isinstance(message.text, Template) else frozenset()
         found = {name: "" for name in pack.fields if name in stated and name not in known}
-        found.update(_mentioned(message.text, hidden, known, _known_texts(ticket, hidden, known)))
+        found.update(_told(ticket, message, hidden))
         for name, value in found.items():
             what = f"says '{value}', a value of" if value else "states"
             text = f"ticket '{ticket.id}': message {number} {what} '{name}', which has to be asked for all the same"
@@ -112,6 +114,20 @@ def _at_the_start(pack: Pack, ticket: Ticket, hidden: Iterable[Hidden]) -> Itera
         for name, value in _mentioned(known_text, hidden, ticket.known, ()).items():
             text = f"ticket '{ticket.id}': what is known of '{known_field}' says '{value}', a value of '{name}'"
             yield Check("P11", "fails", None, text, ticket.place, episode)
+
+
+def told_in_messages(pack: Pack) -> Iterator[tuple[Ticket, Message, str, str]]:
+    """What messages say in plain text and agents have to ask for: the ticket, its message, the field, its value."""
+    for ticket_id, hidden in _hidden_values(pack).items():
+        ticket = pack.tickets[ticket_id]
+        for message in ticket.messages:
+            for name, value in _told(ticket, message, hidden).items():
+                yield ticket, message, name, value
+
+
+def _told(ticket: Ticket, message: Message, hidden: Iterable[Hidden]) -> dict[str, str]:
+    known = {*ticket.known, *message.known}
+    return _mentioned(message.text, hidden, known, _known_texts(ticket, hidden, known))
 
 
 def _known_texts(ticket: Ticket, hidden: Iterable[Hidden], known: Iterable[str]) -> tuple[str, ...]:
@@ -162,11 +178,12 @@ def _seed(pack: Pack, ticket: Ticket, message: Message) -> int:
 # -- Where it may stand in a pack
 
 
-def _in_shared_texts(pack: Pack, hidden: Mapping[str, tuple[Hidden, ...]]) -> Iterator[Check]:
+def _in_texts(pack: Pack, shared: Iterable[tuple[str, Text]], hidden: Iterable[Iterable[Hidden]]) -> Iterator[Check]:
+    """Values of some tickets, of which `hidden` has each one's, that texts mention."""
     values: dict[str, dict[str, None]] = {}
-    for one in (one for own in hidden.values() for one in own if not one.drawn):
+    for one in (one for own in hidden for one in own if not one.drawn):
         values.setdefault(one.field, {})[one.value] = None
-    texts = [(where, folded(text)) for where, text in _shared_texts(pack)]
+    texts = [(where, folded(text)) for where, text in shared]
     everything = "\n".join(text for _, text in texts)
     for name, own in values.items():
         public = {folded(str(value)) for value in pack.fields[name].schema.get("enum", ())}
@@ -195,6 +212,48 @@ def _shared_texts(pack: Pack) -> Iterator[tuple[str, Text]]:
             if rule.then.say is not None:
                 yield f"the rule '{rule.outcome}' at {rule.place}", rule.then.say
     yield from ((f"the phrase '{name}'", text) for name, text in pack.phrases.items())
-    for person in pack.people.values():
-        yield from ((f"the person '{person.name}'", text) for text in person.says)
     yield "the instructions", pack.instructions
+
+
+# -- Where it may stand in what people say at any time
+
+
+def _in_speech(pack: Pack, hidden: Mapping[str, tuple[Hidden, ...]]) -> Iterator[Check]:
+    every = tuple(pack.tickets.values())
+    noises = [("the pack's noise", pack.noise, every)]
+    for person in pack.people.values():
+        tickets = tuple(ticket for ticket in every if person.name in ticket.people) or every
+        own = [(f"the person '{person.name}'", text) for text in (*person.refuses_with, *person.says)]
+        yield from _in_texts(pack, own, _not_known(tickets, hidden))
+        yield from _filled_in(pack, own, tickets)
+        if person.noise is not None:
+            noises.append((f"the noise of the person '{person.name}'", person.noise, tickets))
+    for where, noise, tickets in noises:
+        texts = [(where, text) for text in noise.texts]
+        yield from _in_texts(pack, texts, _not_known(tickets, hidden))
+        yield from _filled_in(pack, texts, tickets)
+        yield from _categories_in(pack, texts)
+
+
+def _not_known(tickets: Iterable[Ticket], hidden: Mapping[str, tuple[Hidden, ...]]) -> Iterator[list[Hidden]]:
+    yield from ([one for one in hidden[ticket.id] if one.field not in ticket.known] for ticket in tickets)
+
+
+def _filled_in(pack: Pack, texts: Iterable[tuple[str, Text]], tickets: Iterable[Ticket]) -> Iterator[Check]:
+    """Fields whose values are filled in although somebody has to ask for them. Each is told once."""
+    asked_for = {name: ticket for ticket in tickets for name in ticket.answers if name not in ticket.known}
+    filled = [(where, text.names) for where, text in texts if isinstance(text, Template)]
+    for name in pack.fields:
+        where = next((where for where, names in filled if name in names), None)
+        if where is not None and name in asked_for:
+            text = f"{where} states '{name}', which has to be asked for in ticket '{asked_for[name].id}'"
+            yield Check("P11", "fails", None, text, pack.place)
+
+
+def _categories_in(pack: Pack, texts: Iterable[tuple[str, Text]]) -> Iterator[Check]:
+    said = [(where, parts(text)) for where, text in texts]
+    for category in pack.categories if len(pack.categories) > 1 else ():
+        name = parts(category)
+        where = next((where for where, text in said if telling(name) and mentions(text, name)), None)
+        if where is not None:
+            yield Check("P11", "fails", None, f"{where} names the category '{category}'", pack.place)

@@ -1,8 +1,9 @@
 """P09: every rule that the pack adds, every answer turn and every field can come to play somewhere.
 
 A turn is live where any variant of its ticket plays it, a rule where any ticket's variant fires it, a field where some
-ticket needs it, knows it or has an answer for it, and a person where some ticket has them. The default rules needn't
-come to play: a pack takes them as they are.
+ticket needs it, knows it or has an answer for it. A person is live where some ticket has them, with an answer under
+each field that they are particular about, and each turn of their own is played somewhere; the pack's noise where some
+customer has none of their own. The default rules needn't come to play: a pack takes them as they are.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from engine.action import Choice
 from engine.automaton import Automaton
 from engine.build import default_rules
 from engine.dynamics.graph import Graph, explore
-from engine.pack import Action, Pack, Rule, Ticket
+from engine.pack import Action, Pack, Person, Rule, Ticket
 from engine.proof.episodes import asked, choices_of, seed_of
 from engine.proof.result import Check, Counterexample
 from engine.solve import Budget, OverBudget, variants
 from engine.symmetry import Symmetry
+from engine.turns import PLAIN, Part, manner, noise_under
 
 # How many different moves are looked at, for all dead rules together, to say why they are dead.
 _LOOK = 50_000
@@ -50,11 +52,14 @@ def live(pack: Pack, plays: Plays) -> tuple[Check, ...]:
     """
     unproved = {machine.ticket.id for machine, seen in plays if seen is None}
     rules, turns = [*_dead_rules(pack, plays)], [*_dead_turns(pack, plays)]
+    people = [*_dead_people(pack, plays)]
     budget = Budget(_LOOK)
     dead = [_dead_rule(pack, action, rule, budget) for action, rule in rules if not unproved]
     dead += [_dead_turn(pack, *turn) for turn in turns if turn[0].id not in unproved]
+    dead += [_dead_turn_of(pack, *turn) for turn in people if unproved.isdisjoint(_tickets_of(pack, turn[0]))]
     dead += _unused(pack)
     open_turns = sum(ticket.id in unproved for ticket, _, _ in turns)
+    open_turns += sum(not unproved.isdisjoint(_tickets_of(pack, person)) for person, *_ in people)
     if unproved and (rules or open_turns):
         message = (
             f"{len(rules)} rules and {open_turns} turns are not seen in what was looked at; ticket "
@@ -72,6 +77,7 @@ def _unused(pack: Pack) -> Iterator[Check]:
         for name in declared:
             if name not in used:
                 yield Check("P09", "fails", None, f"no ticket has anything to do with the {what} '{name}'", pack.place)
+    yield from _unused_people(pack)
 
 
 def _fields(ticket: Ticket) -> Iterator[str]:
@@ -158,7 +164,8 @@ def _dead_turns(pack: Pack, plays: Plays) -> Iterator[tuple[Ticket, str, int]]:
         symmetry = Symmetry(machine)
         for name, turns in machine.ticket.answers.items():
             kind = symmetry.kind(machine.index[name])
-            live = (number for number in range(len(turns)) if (kind, number + machine.stalls) in seen.turns)
+            ahead = machine.scripts[machine.index[name]].ahead
+            live = (number for number in range(len(turns)) if (kind, number + ahead) in seen.turns)
             heard[machine.ticket.id].update((name, number) for number in live)
     for ticket in pack.tickets.values():
         for name, turns in ticket.answers.items():
@@ -168,10 +175,78 @@ def _dead_turns(pack: Pack, plays: Plays) -> Iterator[tuple[Ticket, str, int]]:
 
 
 def _dead_turn(pack: Pack, ticket: Ticket, name: str, number: int) -> Check:
-    machine = min(variants(pack, ticket), key=lambda machine: machine.stalls)
-    needed = number + machine.stalls + 1
+    machines = variants(pack, ticket)
+    needed = number + min(machine.scripts[machine.index[name]].ahead for machine in machines) + 1
     why = "no ask gets that far"
     if needed > pack.max_steps:
         why = f"it takes {needed} asks to hear it, and an episode has {pack.max_steps} steps"
     message = f"ticket '{ticket.id}': turn {number + 1} under '{name}' is never played: {why}"
     return Check("P09", "fails", None, message, ticket.place, asked(pack, ticket, name, number + 1))
+
+
+# -- People
+
+
+def _dead_people(pack: Pack, plays: Plays) -> Iterator[tuple[Person, Part, int]]:
+    """People with the first turn of their own that is never played: what it is, and its number, from 0."""
+    heard: dict[str, set[tuple[Part, int]]] = {name: set() for name in pack.people}
+    for machine, seen in plays:
+        if seen is None:
+            continue
+        symmetry = Symmetry(machine)
+        turns = {
+            script.part(number)
+            for slot, script in enumerate(machine.scripts)
+            for number in range(script.ahead)
+            if (symmetry.kind(slot), number) in seen.turns
+        }
+        for name in machine.ticket.people:
+            if manner(machine.ticket, pack.people[name]) == machine.manner:
+                heard[name] |= turns
+    for person in pack.people.values():
+        own: list[tuple[Part, int]] = [("refusal", number) for number in range(person.refuses)]
+        own += [("stall", number) for number in range(person.stalls)]
+        dead = next((turn for turn in own if turn not in heard[person.name]), None)
+        if dead is not None and _first_ticket_of(pack, person) is not None:
+            yield person, *dead
+
+
+def _first_ticket_of(pack: Pack, person: Person) -> Ticket | None:
+    """The first ticket in which a person does something of their own before they answer."""
+    tickets = (pack.tickets[name] for name in _tickets_of(pack, person))
+    return next((ticket for ticket in tickets if manner(ticket, person) != PLAIN), None)
+
+
+def _dead_turn_of(pack: Pack, person: Person, part: Part, number: int) -> Check:
+    message = f"{part} {number + 1} of the person '{person.name}' is never played: no ask gets that far"
+    ticket = _first_ticket_of(pack, person)
+    if ticket is None:
+        return Check("P09", "fails", None, message, pack.place)
+    how = manner(ticket, person)
+    machine = next(one for one in variants(pack, ticket) if one.manner == how)
+    field = next(field for field in ticket.answers if any(how.before(field)))
+    asks = number + 1 + (person.refuses if part == "stall" else 0)
+    episode = asked(pack, ticket, field, asks - sum(how.before(field)), seed_of(pack, ticket, machine))
+    return Check("P09", "fails", None, message, ticket.place, episode)
+
+
+def _unused_people(pack: Pack) -> Iterator[Check]:
+    """What of people doesn't go with the tickets that have them, and noise that nobody makes."""
+    for person in pack.people.values():
+        tickets = _tickets_of(pack, person)
+        answered = {field for name in tickets for field in pack.tickets[name].answers}
+        for field in (person.fields or ()) if tickets else ():
+            if field not in answered:
+                text = f"no ticket of the person '{person.name}' has an answer for '{field}', one of their fields"
+                yield Check("P09", "fails", None, text, pack.place)
+    if pack.noise.texts and not any(_hears_noise(pack, ticket) for ticket in pack.tickets.values()):
+        yield Check("P09", "fails", None, "no customer ever says anything of the pack's noise", pack.place)
+
+
+def _hears_noise(pack: Pack, ticket: Ticket) -> bool:
+    customers: tuple[Person | None, ...] = tuple(pack.people[name] for name in ticket.people) or (None,)
+    return any(noise_under(pack, one, field) is pack.noise for one in customers for field in ticket.answers)
+
+
+def _tickets_of(pack: Pack, person: Person) -> tuple[str, ...]:
+    return tuple(ticket.id for ticket in pack.tickets.values() if person.name in ticket.people)

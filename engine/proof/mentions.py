@@ -15,6 +15,7 @@ from unicodedata import category, east_asian_width, normalize
 from engine.pack import Text
 
 _LEAST = 3
+_WORDS = re.compile(r"[^\W_]+")
 _SAMPLED = {"#": "[0-9]", "?": "[a-z]"}
 
 
@@ -23,6 +24,11 @@ def folded(text: Text) -> str:
     if not isinstance(text, str):
         text = "\0".join(piece if isinstance(piece, str) else "" for piece in ("", *text.pieces, ""))
     return " ".join(normalize("NFKC", text).casefold().split())
+
+
+def parts(text: Text) -> str:
+    """The words and numbers of a text, folded, with one blank between them: of a name, what it is made of."""
+    return " ".join(_WORDS.findall(folded(text)))
 
 
 def telling(value: str) -> bool:

@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = {
     "required": "adds a field to what a ticket or a category requires, or drops one",
     "optional": "makes a field optional in a ticket, or one that was optional needless",
     "known": "hides a value that is known from the start, or shows one that has to be asked for",
-    "turn": "drops an answer turn, a value that a turn gives for another field, or a person's stall",
+    "turn": "drops an answer turn, a value that a turn gives for another field, or a person's stall or refusal",
     "order": "swaps two answer turns that follow each other",
     "value": "makes a right value of an answer wrong, or a wrong one right",
     "reply": "lets a turn neither refuse nor waive: it stalls",

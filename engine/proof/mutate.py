@@ -13,7 +13,7 @@ from engine.diagnostics import Finding, Report
 from engine.nodes import File, Map, items, placeless
 from engine.openings import opening_findings
 from engine.pack import Pack, Ticket
-from engine.pack_tests import run_tests
+from engine.pack_tests import all_failures, sentence
 from engine.proof.apart import Difference, difference
 from engine.proof.blind import blind
 from engine.proof.leaks import leaks
@@ -106,7 +106,7 @@ class _Judge:
             return Judged(mutant, "refused", built)
         if self._is_same(built, mutant.ticket):
             return Judged(mutant, "equivalent", "it is the same pack, only written in another way")
-        noticed = next((finding.message for finding in run_tests(built)), None)
+        noticed = next(map(sentence, all_failures(built)), None)
         if noticed is not None:
             return Judged(mutant, "tested", noticed)
         noticed = self._refused(built)
@@ -159,8 +159,8 @@ class _Judge:
         """Whether a mutant is the same pack, only written in another way."""
         if ticket is not None:
             return built.tickets[ticket] == self._pack.tickets[ticket]
-        parts = ("max_steps", "rewards", "fields", "categories", "people", "facts", "actions", "tasks", "tickets")
-        return all(getattr(built, part) == getattr(self._pack, part) for part in (*parts, "instructions"))
+        parts = ("max_steps", "rewards", "fields", "categories", "people", "noise", "facts", "actions", "tasks")
+        return all(getattr(built, part) == getattr(self._pack, part) for part in (*parts, "tickets", "instructions"))
 
     def _proof_notices(self, mutant: Mutant, built: Pack) -> str | None:
         """A check that fails, and didn't before."""

@@ -171,18 +171,29 @@ def _without_the_few(space: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cases(machine: Automaton, words: bool) -> Iterator[Case]:
-    """A case of an automaton; where words matter, one for each message and person."""
+    """A case of an automaton; where words matter, one for each message and person, and for all that people say."""
     pack, ticket = machine.pack, machine.ticket
     plain = {message.text for message in ticket.messages if isinstance(message.text, str)}
     seen: set[object] = set()
     for seed in range(_TRIES * len(ticket.messages) * max(1, len(ticket.people))):
         case = make_case(pack, ticket.id, seed)
-        kind = (case.message in plain and case.message, case.person and case.person.name) if words else None
-        if case.automaton is machine and kind not in seen:
-            seen.add(kind)
+        if case.automaton is not machine:
+            continue
+        if not words:
             yield case
-            if not words:
-                return
+            return
+        kinds = {(case.message in plain and case.message, case.person and case.person.name), *_of_people(case)}
+        if not kinds <= seen:
+            seen |= kinds
+            yield case
+
+
+def _of_people(case: Case) -> Iterator[object]:
+    """What of a case people say of their own, and noise."""
+    for slot, script in enumerate(case.automaton.scripts):
+        for number in range(len(script.turns)):
+            yield case.noise((slot, number))
+            yield case.own_words((slot, number))
 
 
 def _mistakes(pack: Pack, space: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

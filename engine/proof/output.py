@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from engine.diagnostics import Report
-from engine.load import files
+from engine.load import files, pack_path
 from engine.transcript import printable
 
 # What the process has open already may lead to a regular file, which isn't to be replaced all the same.
@@ -25,6 +25,14 @@ class PackName(click.Path):
         if value == "":
             self.fail("a pack's path is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def existing(path: Path | str) -> Path:
+    """The path itself, or that of the shipped pack of this name."""
+    try:
+        return pack_path(str(path))
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
 
 
 class NewFile(click.Path):

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.nodes import Map, Seq, Spot, entries, items
 from engine.pack import REWARD_UNIT, Pack
-from engine.proof.mutant import Mutant, following
+from engine.proof.mutant import GONE, Mutant, following
 from engine.rules import NAMED
 
 # The bounds of a condition, as JSON Schema calls them.
@@ -45,10 +45,19 @@ def _categories(pack: Pack, nodes: Map) -> Iterator[Mutant]:
 
 def _people(pack: Pack, nodes: Map) -> Iterator[Mutant]:
     for name in nodes:
-        if pack.people[name].stalls:
-            place = entries(nodes, name).value_spot("stalls").place
-            what = f"lets the person '{name}' stall one time less"
-            yield Mutant("turn", what, place, ("people", name, "stalls"), pack.people[name].stalls - 1)
+        person, node = pack.people[name], entries(nodes, name)
+        for key, number, verb in (("stalls", person.stalls, "stall"), ("refuses", person.refuses, "refuse")):
+            if number:
+                what = f"lets the person '{name}' {verb} one time less"
+                yield Mutant("turn", what, node.value_spot(key).place, ("people", name, key), number - 1)
+        listed, at = items(node, "fields"), ("people", name, "fields")
+        if listed and (person.stalls or person.refuses):
+            what = f"lets the person '{name}' be like that whatever is asked for"
+            yield Mutant("turn", what, node.value_spot("fields").place, at, GONE)
+        for index, field in enumerate(listed) if len(listed) > 1 and (person.stalls or person.refuses) else ():
+            what = f"lets the person '{name}' simply answer when asked for '{field}'"
+            rest = [one for one in listed if one != field]
+            yield Mutant("turn", what, listed.item_spot(index).place, at, rest)
 
 
 def _facts(pack: Pack, nodes: Map) -> Iterator[Mutant]:

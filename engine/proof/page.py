@@ -52,7 +52,7 @@ class Row:
     ticket: str
     task: str
     known: str
-    stalls: int
+    before: str
     first: bool
     numbers: tuple[str, ...] | None
     failed: str
@@ -157,7 +157,7 @@ def _rows(pack: Pack, proof: PackProof, figures: _Figures) -> Iterator[Row]:
             numbers = _numbers(variant.numbers) if variant.numbers is not None else None
             name = printable(ticket.ticket)
             known = ", ".join(map(printable, sorted(variant.known)))
-            yield Row(name, task, known, variant.stalls, number == 0, numbers, codes, figure)
+            yield Row(name, task, known, told.before(variant.manner), number == 0, numbers, codes, figure)
 
 
 def _numbers(known: Numbers) -> tuple[str, ...]:

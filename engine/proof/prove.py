@@ -19,6 +19,7 @@ from engine.proof.result import Check, Numbers, PackProof, TicketProof, Variant,
 from engine.proof.tickets import Study, faults, study
 from engine.solve import Budget, OverBudget, variants
 from engine.symmetry import Symmetry
+from engine.turns import Manner, manners
 
 # The checks of single tickets; the others are about a pack as a whole.
 OF_TICKETS = ("P01", "P02", "P03", "P04", "P05", "P06", "P08", "P10")
@@ -87,11 +88,11 @@ class Prover:
             summary, own = self._look_at(machine)
             numbers = summary.numbers if summary is not None else None
             known = frozenset(machine.fields[index] for index, slot in enumerate(machine.initial.slots) if slot.source)
-            found.append(Variant(known, machine.stalls, seed_of(self._pack, ticket, machine), numbers))
+            found.append(Variant(known, machine.manner, seed_of(self._pack, ticket, machine), numbers))
             self.plays.append((machine, summary.played if summary is not None else None))
             if machine.reads:
                 moves = _renamed(summary, machine) if summary is not None else None
-                self.openings.append(Opening(machine, share(self._pack, ticket, known, machine.stalls), moves))
+                self.openings.append(Opening(machine, share(self._pack, ticket, known, machine.manner), moves))
             for check in self._failures(machine, summary, own):
                 if checks[check.code].status != "fails":
                     checks[check.code] = check
@@ -141,8 +142,8 @@ def _renamed(known: _Summary, machine: Automaton) -> FirstMoves:
     return {choice: known.moves[counterpart(choice)] for choice in machine.actions.choices}
 
 
-def share(pack: Pack, ticket: Ticket, known: frozenset[str], stalls: int) -> Fraction:
+def share(pack: Pack, ticket: Ticket, known: frozenset[str], manner: Manner) -> Fraction:
     """How many of a ticket's cases are of a variant: its messages and its people are drawn equally often."""
     stated = [frozenset((*ticket.known, *message.known)) == known for message in ticket.messages]
-    stalling = [pack.people[name].stalls == stalls for name in ticket.people] or [True]
-    return Fraction(sum(stated), len(stated)) * Fraction(sum(stalling), len(stalling))
+    people = [one == manner for one in manners(pack, ticket)]
+    return Fraction(sum(stated), len(stated)) * Fraction(sum(people), len(people))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from engine.diagnostics import Place
 from engine.dynamics.grades import Grades
 from engine.pack import Demands, Rule, Severity
+from engine.turns import Manner
 
 # "not proved": there were more states than may be looked at. "no matter": the check is about another kind of ticket.
 Status = Literal["holds", "fails", "not proved", "no matter"]
@@ -100,13 +101,13 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The cases of a ticket in which a message states `known` and each script begins with `stalls` stalls.
+    """The cases of a ticket in which a message states `known` and the customer is of this manner.
 
     `seed` makes one of them; `numbers` is None where there are too many states.
     """
 
     known: frozenset[str]
-    stalls: int
+    manner: Manner
     seed: int
     numbers: Numbers | None
 

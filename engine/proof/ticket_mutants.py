@@ -10,6 +10,7 @@ from engine.nodes import Map, Seq, Spot, entries, items
 from engine.pack import Pack, Task, Text
 from engine.proof.mutant import GONE, Mutant, following
 from engine.template import Template
+from engine.turns import PLAIN, manner
 
 
 class TicketMutants:
@@ -110,10 +111,9 @@ class TicketMutants:
 
     def _people(self) -> Iterator[Mutant]:
         for name in self._ticket.people:
-            if self._pack.people[name].stalls:
-                left = _less(self._ticket.people, name)
+            if manner(self._ticket, self._pack.people[name]) != PLAIN:
                 what = f"takes the person '{name}' from {self._name}"
-                yield self._mutant("turn", what, self._key("person"), person=left or GONE)
+                yield self._mutant("turn", what, self._key("person"), person=_less(self._ticket.people, name))
 
     def _script(self, field: str) -> Iterator[Mutant]:
         scripts = entries(self._node, "answers")

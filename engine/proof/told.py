@@ -13,6 +13,7 @@ from engine.pack import REWARD_UNIT, Pack, Severity
 from engine.proof.prove import OF_TICKETS
 from engine.proof.result import KINDS, Check, Kind, Numbers, PackProof, Variant, margin, severity
 from engine.transcript import printable
+from engine.turns import Manner
 
 # How many tickets are named where many have something in common.
 NAMED = 12
@@ -148,8 +149,15 @@ def brief(actions: Iterable[Mapping[str, Any]]) -> str:
 def title(variant: Variant) -> str:
     """What sets a variant apart from its ticket's others."""
     known = ", ".join(printable(name) for name in sorted(variant.known))
-    stalls = f"; {count(variant.stalls, 'stall')} before each answer" if variant.stalls else ""
-    return f"{known or 'nothing'} known at the start{stalls}"
+    return "; ".join(filter(None, (f"{known or 'nothing'} known at the start", before(variant.manner))))
+
+
+def before(manner: Manner) -> str:
+    """What comes before the answers of people of a manner; empty where nothing does."""
+    ahead = ((manner.refuses, "refusal"), (manner.stalls, "stall"))
+    parts = [count(number, thing) for number, thing in ahead if number]
+    under = f" under {named(manner.fields)}" if manner.fields is not None else ""
+    return f"{' and '.join(parts)} before each answer{under}" if parts else ""
 
 
 def named(tickets: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.pack import Pack, Text, Ticket
@@ -40,9 +40,8 @@ class Wording:
         """Why there may be words of a ticket that break the contract and were not seen; None where all were."""
         if self._as_a_whole:
             return "the contract says of histories what can't be seen from their items"
-        people = [self._pack.people[name] for name in ticket.people]
         drawn = {part for part in self.judged if any(self._is_drawn(text) for text in self._texts(ticket, part))}
-        drawn |= self.judged & ({"history"} if any(len(person.says) > 1 for person in people) else set())
+        drawn |= self.judged & ({"history"} if any(map(_is_chosen, self._people(ticket))) else set())
         if drawn:
             return f"the contract looks at words of `{min(drawn)}` that are drawn"
         return None
@@ -50,8 +49,15 @@ class Wording:
     def _is_drawn(self, text: Text) -> bool:
         return isinstance(text, Template) and not text.names.isdisjoint(self._pack.fields)
 
+    def _people(self, ticket: Ticket) -> Iterator[tuple[Sequence[Text], bool]]:
+        """The texts of which people say one at a time, and whether they may say none."""
+        people = [self._pack.people[name] for name in ticket.people]
+        yield from ((texts, False) for person in people for texts in (person.refuses_with, person.says))
+        for noise in (self._pack.noise, *(person.noise for person in people if person.noise is not None)):
+            yield noise.texts, noise.one_in > 1
+
     def _texts(self, ticket: Ticket, part: str) -> Iterator[Text]:
-        """The texts that may stand in a part, but for people's."""
+        """The texts that may stand in a part."""
         if part != "known_info":
             yield from (message.text for message in ticket.messages)
         turns = [turn for script in ticket.answers.values() for turn in script]
@@ -61,9 +67,15 @@ class Wording:
             yield from self._said(turn.say for turn in turns)
             yield from self._said(rule.then.say for action in self._pack.actions.values() for rule in action.rules)
             yield from self._pack.phrases.values()
+            yield from (text for texts, _ in self._people(ticket) for text in texts)
 
     def _said(self, texts: Iterable[Text | None]) -> Iterator[Text]:
         yield from (text for text in texts if text is not None)
+
+
+def _is_chosen(words: tuple[Sequence[Text], bool]) -> bool:
+    texts, or_none = words
+    return len(texts) > 1 or (or_none and bool(texts))
 
 
 def _wordless(schema: Any, part: str) -> bool:

@@ -62,7 +62,7 @@ def documents(draw: st.DrawFn, steps: int) -> Document:
         "version": "1",
         "fields": {name: {"sample": [f"{name} right"]} if draw(one_in(3)) else {} for name in fields},
         "categories": {name: {"requires": draw(most(fields))} for name in categories},
-        "people": {"slow": {"stalls": draw(st.integers(1, 2)), "says": ["Hold on."]}, "quick": {}},
+        "people": {"slow": draw(_people(fields)), "quick": {}},
         "facts": {name: {"values": [False, True]} for name in facts},
         "max_steps": steps,
         "tasks": {task: draw(_tasks) for task in TASKS if draw(maybe)},
@@ -75,9 +75,34 @@ def documents(draw: st.DrawFn, steps: int) -> Document:
         rules = draw(_rules(action, fields, categories, facts))
         if rules or action == own:
             document["rules"][action] = rules or [{"outcome": "done", "then": {"set": {"done": True}, "say": "x"}}]
+    if draw(one_in(6)):
+        document["person"] = draw(st.sampled_from(["slow", ["quick", "slow"]]))
+    if draw(one_in(3)):
+        document["noise"] = draw(_noise)
     ticket = draw(_tickets(fields, categories, document["fields"], facts))
     document["tickets"] = [ticket, draw(_twins(ticket, fields, categories))] if draw(maybe) else [ticket]
     return document
+
+
+_noise = st.one_of(
+    st.just(["It rains."]),
+    st.fixed_dictionaries(
+        {"before": st.sampled_from([[], ["Hey!", "So."]]), "after": st.just(["Well."])},
+        optional={"one_in": st.integers(1, 3)},
+    ),
+)
+
+
+@st.composite
+def _people(draw: st.DrawFn, fields: list[str]) -> Document:
+    """Somebody who refuses or stalls, or both: three times at the most."""
+    refuses, stalls = draw(st.sampled_from([(0, 1), (0, 2), (1, 0), (2, 0), (1, 1), (2, 1)]))
+    person: Document = {"refuses": refuses, "stalls": stalls, "says": ["Hold on."] if stalls else []}
+    if draw(one_in(3)):
+        person["fields"] = draw(st.lists(st.sampled_from(fields), min_size=1, unique=True))
+    if draw(one_in(4)):
+        person["noise"] = draw(_noise)
+    return person
 
 
 @st.composite
@@ -266,8 +291,8 @@ def _tickets(
     if draw(one_in(3)):
         stated = draw(some(sorted(told)))
         ticket["messages"].append({"text": "Hello again.", "known": stated})
-    if draw(one_in(4)):
-        ticket["person"] = draw(st.sampled_from(["slow", ["slow", "quick"]]))
+    if draw(one_in(3)):
+        ticket["person"] = draw(st.sampled_from(["slow", ["slow", "quick"], []]))
     if facts:
         ticket["facts"] = {name: True for name in facts if draw(one_in(4))}
         ticket["goal"] = {name: True for name in facts if draw(maybe)}

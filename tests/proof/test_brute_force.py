@@ -23,6 +23,7 @@ from engine.proof.tickets import Study, study
 from engine.rules import parameter_tests
 from engine.solve import Budget, fewest_steps, solve, variants
 from engine.symmetry import Symmetry
+from engine.turns import PLAIN, noise_under
 from tests.proof.brute import Truth, brute_force, cases
 from tests.proof.small_packs import Document, documents, loaded
 
@@ -97,7 +98,7 @@ def test_an_automaton_does_the_same_whatever_it_did_before(document: Document) -
             )
             for state in reached(machine):
                 for choice in action_space(pack).choices:
-                    fresh = Automaton(pack, ticket, known, machine.stalls)
+                    fresh = Automaton(pack, ticket, known, machine.manner)
                     assert machine.apply(state, choice) == fresh.apply(state, choice)
 
 
@@ -143,7 +144,8 @@ def soonest_loop(machine: Automaton, symmetry: Symmetry) -> int | None:
 INTERESTING = """
 1 field | 2 fields | 3 fields | 0 categories | 1 category | 2 categories | 3 categories
 reply value | reply wrong | reply stall | reply refusal | reply waive | another field given | another field given wrong
-an optional field | a known field | a message that states a field | stalls
+an optional field | a known field | a message that states a field | stalls | refusals | refusals, then stalls
+several people | noise | under some fields only | fields that only the person tells apart
 desk always | desk after_classify | agent always | agent after_classify
 no action of its own | act | how | tell | file
 a rule that wastes | a rule that doesn't | a rule that names a field | a rule that names a category | a goal
@@ -212,7 +214,17 @@ def _kinds_of_ticket(machine: Automaton) -> Iterator[str]:
     yield from ["an optional field"] * bool(ticket.optional)
     yield from ["a known field"] * bool(ticket.known)
     yield from ["a message that states a field"] * any(message.known for message in ticket.messages)
-    yield from ["stalls"] * (machine.stalls > 0)
+    refuses, stalls, fields = machine.manner
+    yield from ["stalls"] * (stalls > 0)
+    yield from ["refusals"] * (refuses > 0)
+    yield from ["refusals, then stalls"] * (refuses > 0 and stalls > 0)
+    yield from ["several people"] * (len(ticket.people) > 1)
+    yield from ["noise"] * any(noise_under(machine.pack, None, name).texts for name in ticket.answers)
+    yield from ["under some fields only"] * (fields is not None)
+    plain = Symmetry(Automaton(machine.pack, ticket, frozenset(), PLAIN))
+    same = Symmetry(Automaton(machine.pack, ticket, frozenset(), machine.manner))
+    kinds = [len({each.kind(slot) for slot in range(len(machine.fields))}) for each in (plain, same)]
+    yield from ["fields that only the person tells apart"] * (kinds[0] < kinds[1])
     yield from ["a goal"] * bool(ticket.goal)
     yield f"{task.classifier} {task.required}"
 

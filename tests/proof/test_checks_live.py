@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,7 @@ from engine.contract import load_contract
 from engine.dynamics.graph import explore
 from engine.episode import Episode, replay
 from engine.load import check_draft
-from engine.pack import Pack
+from engine.pack import Pack, Person
 from engine.proof.live import Played, played
 from engine.proof.prove import prove
 from engine.proof.result import Check
@@ -60,6 +61,10 @@ def brute_played(case: Case) -> tuple[set[int], set[tuple[int, int]]]:
     return fired, heard
 
 
+def behaves(person: Person | None, field: str) -> TypeGuard[Person]:
+    return person is not None and (person.fields is None or field in person.fields)
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
@@ -67,7 +72,7 @@ def test_what_comes_to_play_is_what_brute_force_finds(steps: int, data: st.DataO
     pack = loaded(data.draw(documents(steps)))
     if pack is None:
         return
-    fired, heard = set[int](), set[tuple[str, str, int]]()
+    fired, heard, people = set[int](), set[tuple[str, str, int]](), set[tuple[str, str, int]]()
     for ticket in pack.tickets.values():
         for case in cases(pack, ticket):
             machine = case.automaton
@@ -76,7 +81,13 @@ def test_what_comes_to_play_is_what_brute_force_finds(steps: int, data: st.DataO
             kinds = {(graph.symmetry.kind(slot), number) for slot, number in turns}
             assert played(graph) == Played(frozenset(rules), frozenset(kinds))
             fired |= rules
-            heard |= {(ticket.id, machine.fields[slot], number - machine.stalls) for slot, number in turns}
+            for slot, number in turns:
+                field, person = machine.fields[slot], case.person
+                refuses, stalls = (person.refuses, person.stalls) if behaves(person, field) else (0, 0)
+                heard.add((ticket.id, field, number - refuses - stalls))
+                if person is not None and number < refuses + stalls:
+                    part = ("refusal", number + 1) if number < refuses else ("stall", number + 1 - refuses)
+                    people.add((person.name, *part))
     checks = p09(pack)
     for rule in (rule for action in pack.actions.values() for rule in action.rules):
         if rule.place.file.endswith("pack.yaml"):
@@ -86,6 +97,21 @@ def test_what_comes_to_play_is_what_brute_force_finds(steps: int, data: st.DataO
             for number in range(len(script)):
                 text = f"ticket '{ticket.id}': turn {number + 1} under '{name}' is never played"
                 assert any(text in check.message for check in checks) == ((ticket.id, name, number) not in heard)
+    for one in pack.people.values():
+        tickets = [ticket for ticket in pack.tickets.values() if one.name in ticket.people]
+        answered = {field for ticket in tickets for field in ticket.answers}
+        # Of those that there is an answer to be kept back from, the first turn that is never heard is named.
+        own = [("refusal", n) for n in range(1, one.refuses + 1)] + [("stall", n) for n in range(1, one.stalls + 1)]
+        dead = [f"{part} {n} of the person" for part, n in own if (one.name, part, n) not in people]
+        told = [check.message for check in checks if f"of the person '{one.name}' is never played" in check.message]
+        there = dead[:1] if any(behaves(one, field) for field in answered) else []
+        assert [text.split(" '")[0] for text in told] == there
+        # A field of theirs that none of their tickets has an answer for is named.
+        text = f"no ticket of the person '{one.name}' has an answer for"
+        missing = [name for name in one.fields or () if tickets and name not in answered]
+        assert [check.message for check in checks if text in check.message] == [
+            f"{text} '{name}', one of their fields" for name in missing
+        ]
 
 
 def test_a_turn_needs_one_variant_that_plays_it(tmp_path: Path) -> None:

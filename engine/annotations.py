@@ -1,0 +1,28 @@
+"""Findings as GitHub's workflow commands, which Actions show beside the lines that they are about."""
+
+from __future__ import annotations
+
+from engine.diagnostics import Finding
+
+# A command is one line: what would end it, or one of its properties, is written with a percent sign, which comes first.
+_IN_MESSAGE = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
+_IN_PROPERTY = (*_IN_MESSAGE, (":", "%3A"), (",", "%2C"))
+
+
+def annotation(finding: Finding) -> str:
+    """The command for a finding: `::error file=...,line=...,col=...,title=CODE::message`."""
+    place = finding.place
+    properties = {"file": place.file, "line": place.line, "col": place.column, "title": finding.code}
+    written = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTY)}" for name, value in properties.items())
+    lines = [finding.message]
+    if finding.expected is not None:
+        lines.append(f"expected: {finding.expected}")
+    if finding.nearest is not None:
+        lines.append(f"did you mean '{finding.nearest}'?")
+    return f"::{finding.severity} {written}::{_escaped(chr(10).join(lines), _IN_MESSAGE)}"
+
+
+def _escaped(text: str, signs: tuple[tuple[str, str], ...]) -> str:
+    for sign, instead in signs:
+        text = text.replace(sign, instead)
+    return text
