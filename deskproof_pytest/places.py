@@ -1,0 +1,88 @@
+"""Which YAML files are packs' to be tested: those that `--scenarios`, the ini or the command line itself name.
+
+A folder with pack.yaml is a pack, with all *.yaml beside it; any other *.yaml is one that has a key `pack`. Imports
+nothing of the engine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+_MAIN = "pack.yaml"
+_SUFFIXES = (".yaml", ".yml")
+# How much of a file is looked at, in bytes.
+_LOOK = 1024 * 1024
+_PACK = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s*["']?pack["']?\s*:""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`roots` are the folders and files that packs are looked for in, `files` those that are asked for besides; of
+    these the command line names `whole` ones itself, and of `parts` some of their tests. All are absolute."""
+
+    roots: tuple[Path, ...] = ()
+    files: frozenset[Path] = frozenset()
+    whole: frozenset[Path] = frozenset()
+    parts: frozenset[Path] = frozenset()
+
+    def pack_of(self, file: Path) -> Path | None:
+        """The pack that a file is part of, as the loader takes it: a folder or a file. None where nobody asks."""
+        return owner(file, file in self.roots) if file in self.files or self.holds(file) else None
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file or folder is one of the roots, or lies in one."""
+        return any(root == path or root in path.parents for root in self.roots)
+
+
+def packs_in(root: Path, skipped: Sequence[str]) -> Iterator[Path]:
+    """The packs in a folder and below, in a fixed order; folders whose names match one of `skipped` aside."""
+    if root.is_file():
+        yield owner(root, True) or root
+        return
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not any(fnmatch(name, pattern) for pattern in skipped))
+        here = Path(folder)
+        if _MAIN in files:
+            yield here
+        else:
+            yield from (here / name for name in sorted(files) if owner(here / name, False) is not None)
+
+
+def files_of(pack: Path) -> list[Path]:
+    """The files of a pack, pack.yaml first."""
+    if pack.is_file():
+        return [pack]
+    others = sorted(file for file in pack.glob("*.yaml") if file.name != _MAIN and not file.name.startswith("."))
+    return [pack / _MAIN, *others]
+
+
+def owner(file: Path, declared: bool) -> Path | None:
+    """The pack that a file is part of; `declared`: somebody says that it is one."""
+    if file.suffix not in _SUFFIXES or file.name.startswith("."):
+        return None
+    if file.suffix == ".yaml" and (file.parent / _MAIN).is_file():
+        return file.parent
+    return file if declared or _says_so(file) else None
+
+
+def is_first(file: Path, pack: Path) -> bool:
+    """Whether a file is the first of its pack."""
+    return file in (pack, pack / _MAIN)
+
+
+def absolute(path: str | os.PathLike[str], folder: Path) -> Path:
+    """The path as from a folder; links are left as they are, as pytest leaves them."""
+    return Path(os.path.normpath(folder / path))
+
+
+def _says_so(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return _PACK.search(opened.read(_LOOK)) is not None
+    except OSError:
+        return False

@@ -1,0 +1,261 @@
+"""Agents: what is asked, at each step of an episode, what to do next. A function of this process, or an HTTP address.
+
+Either is given the observation and the pack's actions as tools, and if it wants them the pack's instructions and the
+episode's id. Its answer is an action, in any form that the engine understands, or an object with one under `action`.
+An action that isn't valid is the agent's mistake in the episode, a step; here an agent fails that gives none at all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+from engine.action import TYPE_WORDS
+from engine.diagnostics import nearest
+from engine.proof import told
+from engine.transcript import printable
+
+# What an agent is asked with, besides the observation and the tools, where it wants to know.
+WANTED = ("instructions", "episode_id")
+# The characters of an answer, or of an error, that are shown.
+SHOWN = 300
+
+Tools = Sequence[Mapping[str, Any]]
+Action = dict[str, Any]
+
+
+class AgentError(Exception):
+    """An agent that can't be asked, or doesn't answer with an action.
+
+    The text is a sentence or two about the agent. `trace` is where its own code went wrong, as Python tells it; None
+    where it says nothing more.
+    """
+
+    def __init__(self, text: str, trace: str | None = None) -> None:
+        super().__init__(text)
+        self.trace = trace
+
+    @property
+    def whole(self) -> str:
+        """The text, and where there is one the trace beneath it."""
+        return f"{self}\n\n{self.trace}" if self.trace is not None else str(self)
+
+
+class AgentUnusable(AgentError):
+    """An agent that can't be asked at all, in no episode: whoever plays many of them stops."""
+
+
+class Agent(Protocol):
+    """Anything that takes an observation and tools, and gives an action. Raises AgentError."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+
+    def __call__(
+        self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
+    ) -> Action: ...
+
+
+class FunctionAgent:
+    """A function `(observation, tools)`, or `(observation)`.
+
+    It may have parameters called `instructions` and `episode_id` too. Raises AgentError where it takes something else.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        self.name = printable(name or _called(function))
+        self._function = function
+        self._arguments, self._wants = _taken(function, self.name)
+
+    def __repr__(self) -> str:
+        return f"<FunctionAgent {self.name}>"
+
+    def __call__(
+        self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
+    ) -> Action:
+        __tracebackhide__ = True
+        more = {"instructions": instructions, "episode_id": episode_id}
+        wanted = {name: more[name] for name in self._wants}
+        try:
+            answer = self._function(*(observation, tools)[: self._arguments], **wanted)
+        except AgentError:
+            raise
+        except Exception as error:
+            raise AgentError(f"The agent {self.name} raised {_summed_up(error)}", _trace(error)) from error
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise AgentError(f"The agent {self.name} is a coroutine: give a function that runs it (asyncio.run).")
+        try:
+            plain = json.loads(json.dumps(answer, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            shown = _shortened(_shown(answer))
+            raise AgentError(f"The agent {self.name} gave {shown}, which is no JSON ({error}).") from error
+        return action_of(plain, tools, f"The agent {self.name} gave")
+
+
+class ClassAgent:
+    """A class whose instances are called as functions are: one is made, without arguments, for each episode."""
+
+    def __init__(self, made: Callable[[], Any], name: str) -> None:
+        self.name = printable(name)
+        self._made = made
+        self._playing: FunctionAgent | None = None
+        try:
+            inspect.signature(made).bind()
+        except TypeError:
+            takes = f"takes {inspect.signature(made)}"
+            raise AgentError(
+                f"The class {self.name} {takes}: one is made without arguments for each episode."
+            ) from None
+
+    def __call__(
+        self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
+    ) -> Action:
+        __tracebackhide__ = True
+        if self._playing is None or observation["step_count"] == 0:
+            self._playing = FunctionAgent(self._instance(), self.name)
+        return self._playing(observation, tools, instructions=instructions, episode_id=episode_id)
+
+    def _instance(self) -> Callable[..., Any]:
+        try:
+            instance = self._made()
+        except Exception as error:
+            raise AgentError(f"The agent {self.name} raised {_summed_up(error)}", _trace(error)) from error
+        if not callable(instance):
+            raise AgentError(f"The agent {self.name} can't be asked: its class has no __call__.")
+        return instance  # type: ignore[no-any-return]
+
+
+def named_agent(path: str) -> FunctionAgent:
+    """The agent that `module:function` names; the function may stand deeper: `module:object.method`.
+
+    Raises:
+        AgentError: there is none.
+    """
+    found = _named(path)
+    if not callable(found) or inspect.isclass(found):
+        raise AgentError(f"{_quoted(path)} is no function, but {_shortened(_shown(found))}.")
+    return FunctionAgent(found, path)
+
+
+def episode_agent(path: str) -> FunctionAgent | ClassAgent:
+    """The same, or the agent of a class that a path names: each episode has an instance of its own.
+
+    Raises:
+        AgentError: there is none.
+    """
+    found = _named(path)
+    return ClassAgent(found, path) if inspect.isclass(found) else named_agent(path)
+
+
+def _named(path: str) -> Any:
+    name, _, attribute = path.partition(":")
+    if not name or not attribute:
+        raise AgentError(f"An agent is named as module:function, not {_quoted(path)}.")
+    found = _imported(name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            near = nearest(part, [known for known in dir(found) if not known.startswith("_")])
+            hint = f" Did you mean {_quoted(near)}?" if near is not None else ""
+            raise AgentError(f"The module {_quoted(name)} has no {_quoted(attribute)}.{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def action_of(answer: Any, tools: Tools, gave: str) -> Action:
+    """The action that an agent's answer is, or holds. `gave` begins the sentence that says that it is none.
+
+    Raises:
+        AgentError: it is none.
+    """
+    inner = answer.get("action") if isinstance(answer, Mapping) else None
+    if isinstance(inner, Mapping) and not any(word in answer for word in TYPE_WORDS):
+        answer = inner
+    if isinstance(answer, Mapping):
+        return dict(answer)
+    names = ", ".join(json.dumps(tool["name"], ensure_ascii=False) for tool in tools)
+    shown = _shortened(json.dumps(answer, ensure_ascii=False))
+    raise AgentError(f'{gave} {shown}, which is no action: an object whose "type" is one of {names}.')
+
+
+def _called(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}:{name}" if module else str(name)
+
+
+def _taken(function: Callable[..., Any], name: str) -> tuple[int, tuple[str, ...]]:
+    """How many of (observation, tools) a function takes, and which of WANTED."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C: it doesn't say
+        return 2, ()
+    parameters = signature.parameters
+    everything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    wants = tuple(word for word in WANTED if everything or word in parameters)
+    for many in (2, 1):
+        try:
+            signature.bind(*[None] * many, **dict.fromkeys(wants))
+        except TypeError:
+            continue
+        return many, wants
+    takes = "an agent takes (observation, tools), and if it likes instructions and episode_id by name"
+    raise AgentError(f"The agent {name} takes {signature}: {takes}.")
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and (name == missing or name.startswith(f"{missing}.")):
+            where = "the folder that it is in has to be on sys.path"
+            raise AgentError(f"There is no module {_quoted(name)} to take the agent from: {where}.") from None
+        text = f"The agent's module {_quoted(name)} can't be imported: {_summed_up(error)}"
+        raise AgentError(text, _trace(error)) from error
+
+
+# -- What is shown
+
+
+def _trace(error: BaseException) -> str | None:
+    """The error as Python tells it, from the first line of the agent's own code on."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and _is_machinery(place.tb_frame.f_code.co_filename):
+        place = place.tb_next
+    if place is None and not isinstance(error, SyntaxError):
+        return None
+    return "".join(traceback.TracebackException(type(error), error, place).format()).rstrip()
+
+
+def _is_machinery(filename: str) -> bool:
+    importers = (importlib.__file__, getattr(sys.modules.get("_pytest.assertion.rewrite"), "__file__", None))
+    return filename in (__file__, *importers) or filename.startswith("<frozen importlib")
+
+
+def _summed_up(error: BaseException) -> str:
+    """The error in a line."""
+    text = _shortened(" ".join(str(error).split()))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+
+
+def _shortened(text: str) -> str:
+    return told.lines(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+
+
+def _quoted(text: str) -> str:
+    return f"'{_shortened(text)}'"

@@ -1,0 +1,119 @@
+"""An agent at an HTTP address: a question is a POST of JSON, its answer the action."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from engine.evaluation.agents import Action, AgentError, Tools, action_of
+from engine.evaluation.masking import masked_url
+from engine.proof import told
+
+SECONDS = 60.0
+# The bytes of an answer that are taken.
+MAX_ANSWER = 1024 * 1024
+# The characters of an answer that are shown.
+SHOWN = 300
+_SCHEMES = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+
+
+class HttpAgent:
+    """Asks an address, within `seconds` a step.
+
+    What is sent: `{"observation": {...}, "tools": [...], "instructions": "...", "episode_id": "..."}`. One connection
+    is kept and used again. A user and password in the address are sent as such. Raises AgentError where `url` is none.
+    """
+
+    def __init__(self, url: str, seconds: float = SECONDS) -> None:
+        self.name = told.lines(masked_url(url))
+        self._seconds = seconds
+        try:
+            parts = urlsplit(url)
+            kind, host, port = _SCHEMES.get(parts.scheme), parts.hostname, parts.port
+        except ValueError:
+            kind, host, port = None, None, None
+        if kind is None or not host or not url.isprintable() or " " in url:
+            raise AgentError(f"'{self.name}' is no address of an agent: http://HOST:PORT/PATH, or https://…")
+        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._headers = {**_HEADERS, **_authorization(parts.username, parts.password)}
+        self._connection = kind(host, port, timeout=seconds)
+
+    def __repr__(self) -> str:
+        return f"<HttpAgent {self.name}>"
+
+    def __call__(
+        self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
+    ) -> Action:
+        __tracebackhide__ = True
+        question = {
+            "observation": observation,
+            "tools": tools,
+            "instructions": instructions,
+            "episode_id": episode_id,
+        }
+        status, reason, content = self._asked(json.dumps(question).encode())
+        if status != 200:
+            text = content.decode("utf-8", "replace").strip()
+            raise self._error(f"answered {status} {reason}".rstrip(), text)
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            raise self._error("answered what isn't JSON", content.decode("utf-8", "replace")) from None
+        return action_of(answer, tools, f"The agent {self.name} answered")
+
+    def close(self) -> None:
+        """Gives up the connection; the next question opens another."""
+        self._connection.close()
+
+    def _asked(self, question: bytes) -> tuple[int, str, bytes]:
+        """Status, reason and body of the answer. An agent may have ended the connection between two questions."""
+        again = self._connection.sock is not None
+        while True:
+            try:
+                return self._answer(question)
+            except TimeoutError:
+                self.close()
+                raise self._error(f"gave no answer within {self._seconds:g} s") from None
+            except (http.client.HTTPException, OSError) as error:
+                self.close()
+                if again and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+                    again = False
+                    continue
+                raise self._error(f"can't be asked: {_reason(error)}") from None
+
+    def _answer(self, question: bytes) -> tuple[int, str, bytes]:
+        end = time.monotonic() + self._seconds
+        self._connection.request("POST", self._path, question, self._headers)
+        content = bytearray()
+        with closing(self._connection.getresponse()) as response:
+            while piece := response.read1(MAX_ANSWER):
+                content += piece
+                if len(content) > MAX_ANSWER:
+                    self.close()
+                    raise self._error(f"answered with more than {MAX_ANSWER:,} bytes")
+                if time.monotonic() > end:
+                    raise TimeoutError
+        return response.status, response.reason, bytes(content)
+
+    def _error(self, what: str, text: str = "") -> AgentError:
+        shown = told.lines(text[:SHOWN] + ("…" if len(text) > SHOWN else ""))
+        return AgentError(f"The agent {self.name} {what}" + (f": {shown}" if shown else "."))
+
+
+def _authorization(user: str | None, password: str | None) -> dict[str, str]:
+    if user is None:
+        return {}
+    pair = f"{unquote(user)}:{unquote(password or '')}"
+    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def _reason(error: Exception) -> str:
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return told.lines(text or type(error).__name__)
