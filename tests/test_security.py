@@ -54,7 +54,14 @@ FORBIDDEN = re.compile(
 )
 CALLED = ("eval", "exec", "compile", "__import__", "import_module", "unsafe_load", "full_load", "load_all", "system")
 # The contract names its graders; the reader of regular expressions was renamed between versions of Python.
-ALLOWED = {("engine/build.py", "import_module"), ("engine/patterns.py", "import_module")}
+# Who evaluates an agent names it: a function, an address or a program.
+ALLOWED = {
+    ("engine/build.py", "import_module"),
+    ("engine/patterns.py", "import_module"),
+    ("engine/evaluation/agents.py", "import_module"),
+    ("engine/evaluation/http_agent.py", "http.client"),
+    ("engine/evaluation/keeper.py", "subprocess"),
+}
 
 
 def done(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -78,7 +85,7 @@ def done(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def test_nothing_is_unpickled_evaluated_or_fetched(path: Path) -> None:
     here = path.relative_to(ROOT).as_posix()
     for line, what in done(ast.parse(path.read_text("utf-8"))):
-        assert not FORBIDDEN.fullmatch(what), f"{here}:{line} imports {what}"
+        assert not FORBIDDEN.fullmatch(what) or (here, what) in ALLOWED, f"{here}:{line} imports {what}"
         assert what not in CALLED or (here, what) in ALLOWED, f"{here}:{line} calls {what}"
 
 
