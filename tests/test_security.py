@@ -61,6 +61,7 @@ ALLOWED = {
     ("engine/evaluation/agents.py", "import_module"),
     ("engine/evaluation/http_agent.py", "http.client"),
     ("engine/evaluation/keeper.py", "subprocess"),
+    ("engine/evaluation/program_agent.py", "subprocess"),
 }
 
 
