@@ -19,6 +19,7 @@ from engine.case import make_case, pick_ticket
 from engine.check_command import check
 from engine.diagnostics import PackError, nearest
 from engine.episode import Episode
+from engine.evaluation.compare_command import compare_runs
 from engine.evaluation.eval_command import evaluate
 from engine.explain_command import explain
 from engine.importing.commands import import_
@@ -32,6 +33,7 @@ from engine.proof.mutate_command import mutate
 from engine.proof.output import PackName, existing, write
 from engine.schema_command import BESIDE, put_beside, schema
 from server.commands import episodes, reload_, replay
+from server.pull import Pulled
 from server.token_command import token
 
 MAX_SEED = 2**63 - 1
@@ -39,7 +41,7 @@ FINDINGS = 1
 USAGE = 2
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "obj": Pulled})
 @click.version_option(package_name="deskproof")
 def main() -> None:
     """Customer-support tickets as proved, playable environments."""
@@ -125,6 +127,7 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
 
 for command in (
     check,
+    compare_runs,
     diff,
     episodes,
     evaluate,

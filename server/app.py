@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -81,8 +81,10 @@ def create_app(
     packs: Sequence[Pack] | None = None,
     store: EpisodeStore | None = None,
     configured: Settings | None = None,
+    make: Callable[..., Service] = Service,
 ) -> Deskproof:
     """An application that serves `packs`, by default those that the settings name, and keeps episodes in `store`.
+    `make` makes its service.
 
     Without packs and settings everything is as the environment says (`server.settings`), and the process ends with
     status 1, and says why on stderr, where it can't be. Raises ValueError where `packs` is empty or has two of one
@@ -94,7 +96,7 @@ def create_app(
         packs = _loaded(configured)
     if store is None:
         store = _opened(configured.store)
-    service = Service(packs, store, load_contract(), most=configured.max_episodes)
+    service = make(packs, store, load_contract(), most=configured.max_episodes)
     sessions = Sessions(time.time, lambda: uuid.uuid4().hex, configured.max_sessions, notes=store)
     gate = _gate(configured)
     application = Deskproof("server", static_folder=None)
@@ -127,8 +129,10 @@ def serve(
     store: str | None = None,
     watch: bool = False,
     allow_unproved: bool = False,
+    load: Callable[[Settings], Deskproof] | None = None,
 ) -> None:
-    """Serve until a signal comes. What isn't given is as the environment says. Exits with 1 if it can't."""
+    """Serve until a signal comes: what `load` gives, else `packs`. What isn't given is as the environment says. Exits
+    with 1 if it can't."""
     from gunicorn.app.base import Application  # type: ignore[import-untyped]
 
     flags = {"WATCH": watch, "ALLOW_UNPROVED": allow_unproved}
@@ -144,7 +148,7 @@ def serve(
             self.cfg.set("bind", [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for port in ports])
 
         def load(self) -> Flask:
-            return create_app(configured=configured)
+            return load(configured) if load is not None else create_app(configured=configured)
 
     Deskproof().run()
 

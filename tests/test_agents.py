@@ -16,6 +16,7 @@ import pytest
 
 from engine.evaluation.agents import AgentError, FunctionAgent, named_agent
 from engine.evaluation.http_agent import MAX_ANSWER, HttpAgent
+from engine.evaluation.spent import AgentStopped
 
 TOOLS = [
     {"name": "ask", "description": "", "inputSchema": {}},
@@ -100,6 +101,14 @@ def test_a_function_that_gives_none_is_said(function: Callable[..., Any], said: 
         FunctionAgent(function)(SEEN, TOOLS)
     assert str(failed.value).startswith(f"The agent {__name__}:")
     assert said in str(failed.value)
+
+
+def test_a_function_may_give_up() -> None:
+    def gives_up(observation: Any) -> Any:
+        raise AgentStopped
+
+    with pytest.raises(AgentStopped):
+        FunctionAgent(gives_up)(SEEN, TOOLS)
 
 
 def test_its_own_code_is_shown_where_it_went_wrong_and_no_other() -> None:

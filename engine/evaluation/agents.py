@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from engine.action import TYPE_WORDS
 from engine.diagnostics import nearest
+from engine.evaluation.spent import AgentStopped
 from engine.proof import told
 from engine.transcript import printable
 
@@ -85,7 +86,7 @@ class FunctionAgent:
         wanted = {name: more[name] for name in self._wants}
         try:
             answer = self._function(*(observation, tools)[: self._arguments], **wanted)
-        except AgentError:
+        except (AgentError, AgentStopped):
             raise
         except Exception as error:
             raise AgentError(f"The agent {self.name} raised {_summed_up(error)}", _trace(error)) from error
