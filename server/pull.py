@@ -7,6 +7,7 @@ taken from there. `engine.evaluation.crew` has what a crew is.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,8 +15,6 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from engine.case import make_case
 from engine.episode import replay
@@ -27,8 +26,7 @@ from engine.evaluation.limits import TIME_UP
 from engine.evaluation.playing import Until
 from engine.evaluation.record import recorded
 from engine.evaluation.result import Account, Result, result
-from engine.proof import told
-from server.pull_server import PLACE
+from engine.proof.told import lines as plain
 from server.store import EpisodeStore, Record
 from server.store.opening import open_store
 from server.tokens import digest, new_token
@@ -38,6 +36,10 @@ OFTEN, TIMES = 0.25, 10
 # How long an agent may still ask once all is played, to be told so; and how long the server may take to start and end.
 LINGER, PATIENCE = 1.0, 60.0
 OWNER = "run"
+# Where the server keeps what it needs while it serves, in the run's own folder.
+FOLDER = ".server"
+# What stands in the options of an episode's record: its place in the plan.
+PLACE = "place"
 
 
 class NoServer(AgentUnusable):
@@ -55,7 +57,7 @@ class Pulled:
         self._host, self._port = host, port
         self._tell = tell
         self._through: set[int] = set()
-        self._folder = TemporaryDirectory(prefix="deskproof-run-")
+        self._folder = run.path / FOLDER
         self._server: subprocess.Popen[bytes] | None = None
         self._lifeline = -1
         self._store: EpisodeStore | None = None
@@ -87,7 +89,7 @@ class Pulled:
         if self._store is not None:
             self._store.close()
             self._store = None
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     # -- What is over
 
@@ -128,34 +130,21 @@ class Pulled:
 
     def _start(self, planned: array[int]) -> None:
         """Starts it, and waits until it listens. Raises NoServer where it doesn't."""
-        folder, token = Path(self._folder.name), new_token()
+        folder, token = self._folder.resolve(), new_token()
+        shutil.rmtree(folder, ignore_errors=True)  # left by one that was killed
+        folder.mkdir(mode=0o700)
         (folder / "places").write_bytes(planned.tobytes())
         (folder / "tokens").write_text(f"{OWNER} {digest(token)}\n", "utf-8")
         store = f"sqlite:{folder / 'episodes.db'}"
         self._store = open_store(store)
         own = {"STORE": store, "TOKENS": str(folder / "tokens"), "WORKERS": "1", "KEEP": "0", "IDLE": "0", "RATE": "0"}
-        words = [
-            sys.executable,
-            "-m",
-            "server.pull_server",
-            str(self._run.path.resolve()),
-            str(folder / "places"),
-            self._host,
-            str(self._port),
-        ]
+        told = [str(self._run.path.resolve()), str(folder / "places"), self._host, str(self._port)]
+        command = [sys.executable, "-m", "server.pull_server", *told]
         lifeline, self._lifeline = os.pipe()
         try:
             with (folder / "log").open("wb") as log:
                 self._server = subprocess.Popen(
-                    [
-                        sys.executable,
-                        keeper.__file__,
-                        str(lifeline),
-                        sys.executable,
-                        "-m",
-                        "server.pull_server",
-                        *words,
-                    ],
+                    [sys.executable, keeper.__file__, str(lifeline), *command],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -185,8 +174,8 @@ class Pulled:
             raise NoServer(f"The run's server has ended: {self._last_words()}")
 
     def _last_words(self) -> str:
-        lines = (Path(self._folder.name) / "log").read_text("utf-8", "replace").split("\n")
-        return told.lines(next((line for line in reversed(lines) if line.strip()), "it said nothing"))
+        lines = (self._folder / "log").read_text("utf-8", "replace").split("\n")
+        return plain(next((line for line in reversed(lines) if line.strip()), "it said nothing"))
 
     def _stop(self) -> None:
         if self._lifeline >= 0:

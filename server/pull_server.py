@@ -21,12 +21,10 @@ from server.app import Deskproof, create_app, serve
 from server.body import ResetBody
 from server.moments import Moment, begin
 from server.problems import Problem
+from server.pull import PLACE
 from server.service import Service
 from server.settings import Settings
 from server.store import EpisodeStore, Start
-
-# What stands in the options of an episode's record: its place in the plan.
-PLACE = "place"
 
 
 class RunService(Service):

@@ -66,6 +66,7 @@ ALLOWED = {
     ("engine/evaluation/processes.py", "multiprocessing.connection.wait"),
     ("engine/evaluation/processes.py", "multiprocessing.process.BaseProcess"),
     ("engine/evaluation/program_agent.py", "subprocess"),
+    ("server/pull.py", "subprocess"),
 }
 
 

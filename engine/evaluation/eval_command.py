@@ -131,6 +131,7 @@ class SeedsWanted(click.ParamType[str]):
 @click.pass_obj
 def evaluate(
     pull: Pull,
+    /,
     agent: str,
     packs: tuple[str, ...],
     output: Path | None,

@@ -12,7 +12,6 @@ A folder is made whole, under another name at first, so there never is half of o
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -186,6 +185,8 @@ def check_same(path: Path, there: About, here: About) -> None:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keeps others from playing a run. Raises Unusable where somebody does. The lock goes when the process does."""
+    import fcntl  # not every system has it, and there the other commands work
+
     try:
         file = os.open(path / ABOUT, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

@@ -116,3 +116,8 @@ class Paid:
     ) -> dict[str, Any]:
         self.steps += 1
         return quick(observation, tools, episode_id)
+
+
+def patient(observation: Seen) -> dict[str, Any]:
+    missing = observation["missing_required"]
+    return {"type": "ask_info", "field": missing[0]} if missing else {"type": "resolve"}

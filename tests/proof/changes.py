@@ -76,12 +76,17 @@ def shipped(name: str) -> tuple[Pack, Map]:
 
 
 def seen(episode: Episode) -> dict[str, Any]:
-    """What a test may expect, and the whole history."""
+    """What a test may expect, and the whole history, but for noise."""
+    bare = iter([step.bare for step in episode.steps])
+    answered = [
+        {**item, "text": next(bare)} if item["step"] and item["role"] != "agent" else item for item in episode.history
+    ]
     return {
         **episode.observation,
+        "history": answered,
         "outcome": episode.outcome,
         "reward": episode.reward,
-        "says": episode.history[-1].get("text"),
+        "says": answered[-1].get("text"),
         "terminated": episode.terminated,
         "score": episode.score(),
     }
