@@ -90,7 +90,7 @@ def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> 
     except LookupError as error:
         raise click.UsageError(str(error.args[0])) from None
     episode = Episode.start(make_case(loaded, chosen, seed))
-    player.play(episode, Console(highlight=False), input)
+    player.play(episode, Console(highlight=False, emoji=False), input)
 
 
 @main.command()

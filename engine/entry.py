@@ -64,7 +64,7 @@ def _guarded(stream: object) -> io.TextIOWrapper | None:
     return io.TextIOWrapper(
         raw if unbuffered else io.BufferedWriter(raw),
         stream.encoding,
-        stream.errors,
+        "backslashreplace" if stream.errors == "strict" else stream.errors,  # whatever the terminal can't show
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )

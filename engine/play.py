@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from unicodedata import category
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,21 +17,27 @@ from engine.episode import Episode
 QUIT = ("quit", "exit", "q")
 
 
+def _shown(text: str) -> str:
+    """Text of a pack's, for a terminal: no markup of rich's, and what would steer the terminal comes as an escape."""
+    steers = {each for each in text if not each.isprintable() and each != "\n" and category(each) != "Zs"}
+    return escape("".join(repr(each)[1:-1] if each in steers else each for each in text))
+
+
 def play(episode: Episode, console: Console, ask: Callable[[str], str]) -> Episode:
     """Plays to the end, or until the input ends. Returns the episode as it then stands."""
     pack, case = episode.case.pack, episode.case
     console.print(
-        f"[bold]{escape(pack.name)}[/] {escape(pack.version)}, ticket {escape(case.ticket.id)}, seed {case.seed}"
+        f"[bold]{_shown(pack.name)}[/] {_shown(pack.version)}, ticket {_shown(case.ticket.id)}, seed {case.seed}"
     )
-    console.print(f"{escape(case.automaton.task.description)}. {pack.max_steps} steps at the most.\n")
-    console.print(f"[cyan]customer:[/] {escape(case.message)}\n")
+    console.print(f"{_shown(case.automaton.task.description)}. {pack.max_steps} steps at the most.\n")
+    console.print(f"[cyan]customer:[/] {_shown(case.message)}\n")
     _show_state(episode, console)
     choices = action_space(pack).choices
     _show_choices(choices, console)
     while not episode.done:
         try:
             line = ask(f"[{episode.step_count + 1}/{pack.max_steps}] action> ").strip()
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, KeyboardInterrupt, RuntimeError):  # the last where standard input is closed
             console.print("\nStopped.")
             return episode
         if line in QUIT:
@@ -60,7 +67,7 @@ def _action(line: str, choices: Sequence[Choice], console: Console) -> Mapping[s
     elif line:
         close = nearest(line, list(by_words))
         hint = f" Did you mean '{close}'?" if close else ""
-        console.print(f"'{escape(line)}' is no action.{escape(hint)} '?' lists them, 'quit' stops.")
+        console.print(f"'{_shown(line)}' is no action.{_shown(hint)} '?' lists them, 'quit' stops.")
     return None
 
 
@@ -77,9 +84,9 @@ def _show_choices(choices: Sequence[Choice], console: Console) -> None:
     by_type: dict[str, list[str]] = {}
     for number, choice in enumerate(choices, 1):
         words = " ".join(str(value) for _, value in choice.parameters)
-        by_type.setdefault(choice.type, []).append(f"[bold]{number}[/] {escape(words) or '(alone)'}")
+        by_type.setdefault(choice.type, []).append(f"[bold]{number}[/] {_shown(words) or '(alone)'}")
     for name, options in by_type.items():
-        console.print(f"  {escape(name)}: {', '.join(options)}")
+        console.print(f"  {_shown(name)}: {', '.join(options)}")
     console.print()
 
 
@@ -88,14 +95,14 @@ def _show_state(episode: Episode, console: Console) -> None:
     known = ", ".join(f"{name} = {value}" for name, value in seen["known_info"].items())
     missing = ", ".join(seen["missing_required"])
     console.print(
-        f"  [dim]known: {escape(known) or 'nothing'}; missing: {escape(missing) or 'nothing that shows'}[/]\n"
+        f"  [dim]known: {_shown(known) or 'nothing'}; missing: {_shown(missing) or 'nothing that shows'}[/]\n"
     )
 
 
 def _show_step(episode: Episode, console: Console) -> None:
     said = episode.history[-1]
-    console.print(f"[cyan]{said['role']}:[/] {escape(said['text'])}")
-    console.print(f"  {escape(episode.outcome or '')}, reward {episode.reward:+.4f}, return {episode.total:.4f}")
+    console.print(f"[cyan]{said['role']}:[/] {_shown(said['text'])}")
+    console.print(f"  {_shown(episode.outcome or '')}, reward {episode.reward:+.4f}, return {episode.total:.4f}")
     _show_state(episode, console)
 
 
@@ -106,5 +113,5 @@ def _show_regret(episode: Episode, console: Console) -> None:
         console.print("Regret is not known: the ticket has too many states.")
         return
     for sentence in blame(found):
-        console.print(f"  {escape(sentence)}")
+        console.print(f"  {_shown(sentence)}")
     console.print(f"Regret {episode.regret:.4f}.")

@@ -31,8 +31,8 @@ BESIDE = "pack.schema.json"
 def schema(pack: Path | None, part: bool, output: str | None) -> None:
     """Print the JSON Schema of packs, for editors; with --for, the one of a pack, with its own names in it."""
     path = existing(pack) if pack is not None else None
-    if output is not None and path is not None:
-        check_outputs([output], [path])
+    if output is not None:
+        check_outputs([output], [path] if path is not None else [])
     write(output or "-", schema_text(path, part))
 
 

@@ -123,6 +123,45 @@ def test_play_by_number_and_stop(good: Path) -> None:
     assert run("play", good, "--seed", "1", keys="").output.endswith("Stopped.\n")
 
 
+def test_play_shows_texts_as_they_are_and_nothing_steers_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "pack.yaml"
+    text = EXAMPLE.replace("- My parcel never came.", '- "a:b::1 :smile: [bold]x[/] \\e[2J\\a"')
+    assert text != EXAMPLE
+    path.write_text(text, encoding="utf-8")
+    result = run("play", path, "--ticket", "t-2", "--seed", "1", keys="q\n")
+    assert "customer: a:b::1 :smile: [bold]x[/] \\x1b[2J\\x07\n" in result.output
+
+
+@pytest.mark.parametrize("command", ["play", "preview", "prove"])
+def test_a_terminal_that_knows_few_characters(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "pack.yaml"
+    path.write_text(EXAMPLE.replace("- My parcel never came.", "- Größe 版本?"), encoding="utf-8")
+    words = [sys.executable, "-m", "engine.cli", command, str(path)]
+    words += ["--all"] if command == "prove" else ["--ticket", "t-2"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    if command == "play":
+        assert r"Gr\xf6\xdfe \u7248\u672c?" in done.stdout
+
+
+def test_play_without_standard_input(good: Path) -> None:
+    words = f"exec {sys.executable} -m engine.cli play {good} <&-"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("Stopped.\n")
+
+
+def test_outputs_are_never_written_over_what_may_be_a_pack(good: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(EXAMPLE, encoding="utf-8")
+    for command in (("schema", "-o", other), ("prove", good, "--html", other), ("prove", good, "--certificate", other)):
+        result = run(*command)
+        assert result.exit_code == 2
+        assert f"{other} is there, and may be a pack; nothing was written." in " ".join(result.output.split())
+        assert other.read_text(encoding="utf-8") == EXAMPLE
+
+
 def test_play_of_something_unknown(good: Path, broken: Path) -> None:
     ticket = run("play", good, "--ticket", "t-3")
     assert (ticket.exit_code, "There is no ticket 't-3'." in ticket.output) == (2, True)

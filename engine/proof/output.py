@@ -48,7 +48,7 @@ class NewFile(click.Path):
 
 
 def check_outputs(outputs: Sequence[str], packs: Iterable[Path]) -> None:
-    """Refuses to write one file twice, or over what a pack is read from."""
+    """Refuses to write one file twice, over what a pack is read from, or over another that may be one."""
     written = [Path(path).resolve() for path in outputs]
     if len(set(written)) < len(written):
         raise click.UsageError(f"Two outputs can't both be written to {printable(outputs[-1])}.")
@@ -56,6 +56,8 @@ def check_outputs(outputs: Sequence[str], packs: Iterable[Path]) -> None:
     for name, path in zip(outputs, written, strict=True):
         if path in own:
             raise click.UsageError(f"{printable(name)} is a file of the pack itself; nothing was written.")
+        if path.suffix in (".yaml", ".yml") and path.is_file():
+            raise click.UsageError(f"{printable(name)} is there, and may be a pack; nothing was written.")
 
 
 def write(path: str, text: str) -> None:

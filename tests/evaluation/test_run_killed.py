@@ -16,6 +16,8 @@ from engine.evaluation.ledger import EPISODES
 from tests.evaluation.runs import PLAYERS, ROOT, await_, command, lamps, ran, running, size
 from tests.serving import fresh_environment
 
+pytestmark = pytest.mark.slow
+
 # 200 episodes of about five steps, of two milliseconds each.
 PLANNED = 200
 KILLS = 10
