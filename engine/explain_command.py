@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markdown import Markdown
 
 from engine.diagnostics import nearest
 from engine.manual import TITLES, code_of, page
@@ -49,6 +48,8 @@ def explain(codes: tuple[str, ...]) -> None:
     text = "\n".join(page(code) for code in dict.fromkeys(codes))
     console = Console()
     if console.is_terminal:
+        from rich.markdown import Markdown  # only here: it takes longer to load than many a command to run
+
         console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, WIDEST))
     else:
         click.echo(text, nl=False)

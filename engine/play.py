@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from unicodedata import category
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,14 +12,14 @@ from engine.action import Choice, action_space
 from engine.diagnostics import nearest
 from engine.dynamics.regret import blame
 from engine.episode import Episode
+from engine.transcript import printable
 
 QUIT = ("quit", "exit", "q")
 
 
 def _shown(text: str) -> str:
     """Text of a pack's, for a terminal: no markup of rich's, and what would steer the terminal comes as an escape."""
-    steers = {each for each in text if not each.isprintable() and each != "\n" and category(each) != "Zs"}
-    return escape("".join(repr(each)[1:-1] if each in steers else each for each in text))
+    return escape("\n".join(map(printable, text.split("\n"))))
 
 
 def play(episode: Episode, console: Console, ask: Callable[[str], str]) -> Episode:

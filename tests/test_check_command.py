@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from engine.cli import main
 from engine.load import shipped_packs
 from engine.new import EXAMPLE
+from tests.commands import deskproof
 from tests.lints.marked import HEAD, TESTS, ticket
 
 # One error, in line 7, and nothing that a lint could look at.
@@ -25,9 +26,7 @@ UNTESTED = (
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["check", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("check", *arguments)
 
 
 def written(folder: Path, text: str, name: str = "p.yaml") -> Path:

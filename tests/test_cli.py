@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engine.cli import main
 from engine.new import EXAMPLE
+from tests.commands import deskproof as run
 
 BROKEN = """\
 pack: p
@@ -24,12 +23,6 @@ categories: {t: {description: T, requires: [oss]}}
 tickets:
   - {id: a, task: easy-info-collection, category: t, messages: [Hi], answers: {os: Linux}}
 """
-
-
-def run(*arguments: str | Path, keys: str = "") -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments], input=keys)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
 
 
 @pytest.fixture

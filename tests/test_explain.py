@@ -11,17 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engine.cli import main
 from engine.manual import TITLES, page
 from engine.new import EXAMPLE
-
-
-def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+from tests.commands import deskproof as run
 
 
 @pytest.mark.parametrize(

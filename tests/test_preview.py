@@ -15,6 +15,7 @@ from engine.cli import main
 from engine.load import load_pack, shipped_packs
 from engine.preview.text import overview, pages
 from engine.preview.view import View, row, view
+from tests.commands import deskproof
 from tests.proof.drafts import HOSTILE
 
 BUDGET = 100_000
@@ -108,9 +109,7 @@ The best that can be done (hidden)
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["preview", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("preview", *arguments)
 
 
 @pytest.fixture

@@ -12,14 +12,13 @@ from jsonschema import Draft202012Validator
 
 from engine.cli import main
 from engine.new import EXAMPLE
+from tests.commands import deskproof
 
 FIRST_LINE = "# yaml-language-server: $schema=pack.schema.json\n"
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["schema", *(str(argument) for argument in arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("schema", *arguments)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ class FunctionAgent:
         try:
             plain = json.loads(json.dumps(answer, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
-            shown = _shortened(_shown(answer))
+            shown = shortened(_shown(answer))
             raise AgentError(f"The agent {self.name} gave {shown}, which is no JSON ({error}).") from error
         return action_of(plain, tools, f"The agent {self.name} gave")
 
@@ -142,7 +142,7 @@ def named_agent(path: str) -> FunctionAgent:
     """
     found = _named(path)
     if not callable(found) or inspect.isclass(found):
-        raise AgentError(f"{_quoted(path)} is no function, but {_shortened(_shown(found))}.")
+        raise AgentError(f"{_quoted(path)} is no function, but {shortened(_shown(found))}.")
     return FunctionAgent(found, path)
 
 
@@ -170,6 +170,12 @@ def _named(path: str) -> Any:
     return found
 
 
+def question_of(observation: Mapping[str, Any], tools: Tools, instructions: str, episode_id: str) -> bytes:
+    """What an agent in another process is asked, as JSON without line ends."""
+    asked = {"observation": observation, "tools": tools, "instructions": instructions, "episode_id": episode_id}
+    return json.dumps(asked).encode()
+
+
 def action_of(answer: Any, tools: Tools, gave: str) -> Action:
     """The action that an agent's answer is, or holds. `gave` begins the sentence that says that it is none.
 
@@ -182,7 +188,7 @@ def action_of(answer: Any, tools: Tools, gave: str) -> Action:
     if isinstance(answer, Mapping):
         return dict(answer)
     names = ", ".join(json.dumps(tool["name"], ensure_ascii=False) for tool in tools)
-    shown = _shortened(json.dumps(answer, ensure_ascii=False))
+    shown = shortened(json.dumps(answer, ensure_ascii=False))
     raise AgentError(f'{gave} {shown}, which is no action: an object whose "type" is one of {names}.')
 
 
@@ -243,7 +249,7 @@ def _is_machinery(filename: str) -> bool:
 
 def _summed_up(error: BaseException) -> str:
     """The error in a line."""
-    text = _shortened(" ".join(str(error).split()))
+    text = shortened(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -254,9 +260,10 @@ def _shown(value: Any) -> str:
         return f"a {type(value).__name__}"
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """As much of a text as is shown, safe to show."""
     return told.lines(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
 def _quoted(text: str) -> str:
-    return f"'{_shortened(text)}'"
+    return f"'{shortened(text)}'"

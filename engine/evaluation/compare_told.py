@@ -14,8 +14,9 @@ from rich.text import Text
 from engine.evaluation.compare import Apart, Comparison, Flip, PairedGroup, Unlike
 from engine.evaluation.measures import MEANS
 from engine.evaluation.numbers import Row, estimate_json
-from engine.evaluation.numbers_told import MAIN, between, cell, of_one_ticket, plain_grid, show, shown, word
+from engine.evaluation.numbers_told import MAIN, between, cell, of_one_ticket, shown, word
 from engine.proof.diff_command import change_json, changes_told
+from engine.proof.report import plain_table, show
 from engine.proof.told import count
 from engine.transcript import printable
 
@@ -41,7 +42,7 @@ def told_comparison(found: Comparison, console: Console) -> None:
 
 
 def _whole(group: PairedGroup) -> Table:
-    grid = plain_grid("", "first", "second", "difference", "95% interval", "second is")
+    grid = plain_table("", "first", "second", "difference", "95% interval", "second is", gap=2)
     for name, apart in group.numbers.items():
         numbers = (shown(apart.first), shown(apart.second), shown(apart.difference.value))
         said = verdict(name, apart)
@@ -51,7 +52,7 @@ def _whole(group: PairedGroup) -> Table:
 
 def _each(kind: str, groups: Mapping[str, PairedGroup]) -> Table:
     """The differences of the main numbers."""
-    grid = plain_grid(f"difference by {kind}", "pairs", *map(word, MAIN), gap=1)
+    grid = plain_table(f"difference by {kind}", "pairs", *map(word, MAIN))
     for name, group in groups.items():
         cells = []
         for one in MAIN:

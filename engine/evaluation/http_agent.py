@@ -11,15 +11,13 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from engine.evaluation.agents import Action, AgentError, Tools, action_of
+from engine.evaluation.agents import Action, AgentError, Tools, action_of, question_of, shortened
 from engine.evaluation.masking import masked_url
 from engine.proof import told
 
 SECONDS = 60.0
 # The bytes of an answer that are taken.
 MAX_ANSWER = 1024 * 1024
-# The characters of an answer that are shown.
-SHOWN = 300
 _SCHEMES = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
@@ -52,13 +50,7 @@ class HttpAgent:
         self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
     ) -> Action:
         __tracebackhide__ = True
-        question = {
-            "observation": observation,
-            "tools": tools,
-            "instructions": instructions,
-            "episode_id": episode_id,
-        }
-        status, reason, content = self._asked(json.dumps(question).encode())
+        status, reason, content = self._asked(question_of(observation, tools, instructions, episode_id))
         if status != 200:
             text = content.decode("utf-8", "replace").strip()
             raise self._error(f"answered {status} {reason}".rstrip(), text)
@@ -103,7 +95,7 @@ class HttpAgent:
         return response.status, response.reason, bytes(content)
 
     def _error(self, what: str, text: str = "") -> AgentError:
-        shown = told.lines(text[:SHOWN] + ("…" if len(text) > SHOWN else ""))
+        shown = shortened(text)
         return AgentError(f"The agent {self.name} {what}" + (f": {shown}" if shown else "."))
 
 

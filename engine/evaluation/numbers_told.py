@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from engine.evaluation.estimates import Estimate
 from engine.evaluation.intervals import Interval
 from engine.evaluation.measures import EXACT, SUCCESS, WORDS
 from engine.evaluation.numbers import Group, Table
+from engine.proof.report import plain_table, show
 from engine.proof.told import count, decimal, lines
 from engine.transcript import printable
 
@@ -52,7 +52,7 @@ def _done(group: Group) -> str:
 
 def _whole(group: Group) -> Grid:
     """Every number of a group; beside returns and scores what chance may expect of the same tickets, exactly."""
-    grid = plain_grid("", "mean", "95% interval", "chance", "best", "tickets")
+    grid = plain_table("", "mean", "95% interval", "chance", "best", "tickets", gap=2)
     for name, found in group.numbers.items():
         if name not in EXACT:
             chance = _exactly(group, _CHANCE.get(name), found)
@@ -68,7 +68,7 @@ def _exactly(group: Group, name: str | None, beside: Estimate) -> str:
 
 
 def _each(kind: str, groups: Mapping[str, Group]) -> Grid:
-    grid = plain_grid(kind, "done", *map(word, MAIN), gap=1)
+    grid = plain_table(kind, "done", *map(word, MAIN))
     for name, group in groups.items():
         numbers = [group.numbers.get(one) for one in MAIN]
         cells = [cell(one) if one is not None else "-" for one in numbers]
@@ -106,23 +106,3 @@ def between(interval: Interval | None) -> str:
 def cell(found: Estimate, style: str = "") -> Text:
     """A number, its interval beneath."""
     return Text.assemble((shown(found.value), style), "\n", (between(found.interval), "dim"))
-
-
-def plain_grid(first: str, *more: str, gap: int = 2) -> Grid:
-    grid = Grid(box=None, padding=(0, 0, 0, gap), header_style="dim", pad_edge=False)
-    grid.add_column(first, overflow="fold")
-    for name in more:
-        grid.add_column(name, justify="right", no_wrap=True)
-    return grid
-
-
-def show(grid: Grid, console: Console) -> None:
-    """Prints a grid, a little to the right; without blanks at the ends of lines where no terminal needs them."""
-    indented = Padding.indent(grid, 2)
-    if console.is_terminal:
-        console.print(indented)
-        return
-    with console.capture() as captured:
-        console.print(indented)
-    for line in captured.get().splitlines():
-        console.print(line.rstrip(), markup=False, soft_wrap=True)

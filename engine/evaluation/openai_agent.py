@@ -20,8 +20,7 @@ from typing import Any, NoReturn
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 
-from engine.evaluation.agents import Action, AgentError, AgentUnusable, Tools
-from engine.evaluation.http_agent import SHOWN
+from engine.evaluation.agents import SHOWN, Action, AgentError, AgentUnusable, Tools, shortened
 from engine.evaluation.masking import MASK, masked_url
 from engine.evaluation.options import AgentOptions
 from engine.evaluation.spent import Spent
@@ -170,7 +169,7 @@ class OpenAIAgent:
     def _sentence(self, what: str, text: str) -> str:
         at = masked_url(str(self._client.base_url))
         text = " ".join((text.replace(self._key, MASK) if len(self._key) >= SECRET else text).split())
-        shown = told.lines(text[:SHOWN] + ("…" if len(text) > SHOWN else ""))
+        shown = shortened(text)
         return f"The service of {self.name} at {at} {what}" + (f": {shown}" if shown else ".")
 
 

@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from engine.evaluation.agents import Action, AgentError, Tools, action_of
-from engine.evaluation.http_agent import MAX_ANSWER, SECONDS, SHOWN
+from engine.evaluation.agents import Action, AgentError, Tools, action_of, question_of, shortened
+from engine.evaluation.http_agent import MAX_ANSWER, SECONDS
 from engine.evaluation.masking import masked_words
 from engine.proof import told
 
@@ -49,15 +49,9 @@ class ProgramAgent:
         self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
     ) -> Action:
         __tracebackhide__ = True
-        question = {
-            "observation": observation,
-            "tools": tools,
-            "instructions": instructions,
-            "episode_id": episode_id,
-        }
         # One that ended after an episode is only missed when the next one begins.
         again = self._running is not None and observation["step_count"] == 0
-        raw = self._answer(json.dumps(question).encode() + b"\n", again)
+        raw = self._answer(question_of(observation, tools, instructions, episode_id) + b"\n", again)
         try:
             answer = json.loads(raw)
         except (ValueError, RecursionError):
@@ -94,7 +88,7 @@ class ProgramAgent:
             raise self._error("wrote more than one line, or too long a one, for an answer", what) from None
 
     def _error(self, what: str, text: str = "", words: Sequence[str] = ()) -> AgentError:
-        shown = told.lines(text[:SHOWN] + ("…" if len(text) > SHOWN else "")).strip()
+        shown = shortened(text).strip()
         trace = told.lines("\n".join(words)) or None
         return AgentError(f"The agent {self.name} {what}" + (f": {shown}" if shown else "."), trace)
 

@@ -48,7 +48,7 @@ def report(proved: Proved, console: Console, wish: Wish) -> None:
     """Prints the proof of one pack."""
     pack, proof = proved.pack, proved.proof
     _header(proved, console)
-    _print(_of_ticket(proof) if wish.ticket is not None else _of_tasks(pack, proof, console.width), console)
+    show(_of_ticket(proof) if wish.ticket is not None else _of_tasks(pack, proof, console.width), console)
     console.print()
     for verdict in told.verdicts(proof):
         if wish.ticket is None or verdict.word != "ignored":
@@ -90,7 +90,7 @@ def _verdict(verdict: Verdict, console: Console) -> None:
     console.print(f"  {kind.code}  {kind.name:<12}  [{_STYLES[word]}]{word}[/]{gap}{escape(detail)}", soft_wrap=True)
 
 
-def _print(table: Table, console: Console) -> None:
+def show(table: Table, console: Console) -> None:
     """Prints a table, a little to the right; without blanks at the ends of lines where no terminal needs them."""
     indented = Padding.indent(table, 2)
     if console.is_terminal:
@@ -105,8 +105,9 @@ def _print(table: Table, console: Console) -> None:
 # -- Numbers
 
 
-def _table(first: str, *more: str) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 1), header_style="dim", pad_edge=False)
+def plain_table(first: str, *more: str, gap: int = 1) -> Table:
+    """A table of numbers under names, without lines, with so many blanks between."""
+    table = Table(box=None, padding=(0, 0, 0, gap), header_style="dim", pad_edge=False)
     table.add_column(first, overflow="fold")
     for name in more:
         table.add_column(name, justify="right", no_wrap=True)
@@ -118,7 +119,7 @@ _NUMBERS = ("states", "V*", "fewest", "optimal", "random", "easy", "medium", "ha
 
 def _of_tasks(pack: Pack, proof: PackProof, width: int) -> Table:
     """A row for each task that has tickets: ranges, and means of what chance may expect."""
-    table = _table("task", "tickets", *_NUMBERS, "blind")
+    table = plain_table("task", "tickets", *_NUMBERS, "blind")
     for task, about in pack.tasks.items():
         ids = [ticket.ticket for ticket in proof.tickets if pack.tickets[ticket.ticket].task == task]
         if ids:
@@ -131,7 +132,7 @@ def _of_tasks(pack: Pack, proof: PackProof, width: int) -> Table:
 
 def _of_ticket(proof: PackProof) -> Table:
     """A row for each variant of the one ticket that was proved."""
-    table = _table("variant", *_NUMBERS)
+    table = plain_table("variant", *_NUMBERS)
     for variant in proof.tickets[0].variants:
         table.add_row(Text(told.title(variant)), *_numbers([variant.numbers] if variant.numbers is not None else []))
     return table
@@ -202,7 +203,7 @@ def _episode(scene: Scene, console: Console) -> None:
         style = "reverse" if step.paid else ""
         table.add_row(">" if step.paid else "", str(step.number), action, *amounts, style=style)
         table.add_row("", "", _speech(step.speaker, step.text))
-    _print(table, console)
+    show(table, console)
     for step in scene.steps:
         if step.paid:
             rule = f"rule {scene.rule}, {scene.place}" if scene.rule is not None else "no rule: none fires there"

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engine.cli import main
 from engine.contract import load_contract
 from engine.episode import Episode
 from engine.evaluation.ledger import EPISODES
 from engine.load import check_draft
 from engine.pack import Pack
+from tests.commands import deskproof
 from tests.evaluation.made import Play, run
 from tests.proof.diffs import BASE, THIRD
 
@@ -56,9 +56,7 @@ def made(tmp_path: Path) -> Made:
 
 
 def compare(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["compare", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("compare", *arguments)
 
 
 def data(first: Path, second: Path, *more: str) -> Any:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engine.cli import main
 from engine.evaluation.ledger import EPISODES, REPLACED
 from engine.evaluation.progress import sentence
 from engine.evaluation.runner import Standing
 from engine.proof.certificate import read as read_certificate
+from tests.commands import deskproof
 from tests.evaluation.runs import PLAYERS, lamps
 
 # A ticket that needs more steps than there are.
@@ -38,8 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran(*words: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, ["eval", *map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    result = deskproof("eval", *words)
     assert result.exit_code == code, result.output
     return result
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engine.cli import main
+from tests.commands import deskproof
 
 # As a help desk exports it: a mark, semicolons, CRLF, a cell with lines in it, zeros in front, an empty cell.
 EXPORT = (
@@ -18,9 +18,7 @@ EXPORT = (
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["import", "csv", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return deskproof("import", "csv", *arguments)
 
 
 def maps(*pairs: str) -> list[str]:

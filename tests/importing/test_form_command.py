@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engine.cli import main
 from engine.load import check_pack
+from tests.commands import deskproof
 from tests.importing.forms import BUG, PACK, WISH
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["import", "issue-form", *map(str, arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return deskproof("import", "issue-form", *arguments)
 
 
 @pytest.fixture

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.projects import AGENT, lamps, outside, run
+from tests.plugin.projects import outside, run
 
 pytest_plugins = ["pytester"]
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    lamps(pytester.path)
-    pytester.makepyfile(my_agent=AGENT)
-    pytester.syspathinsert()
-    return pytester
 
 
 # -- The episode

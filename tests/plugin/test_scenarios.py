@@ -6,18 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.projects import AGENT, PACK, collected, lamps, outside, run
+from tests.plugin.projects import AGENT, PACK, collected, outside, run
 from tests.test_docs import blocks
 
 pytest_plugins = ["pytester"]
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    lamps(pytester.path)
-    pytester.makepyfile(my_agent=AGENT)
-    pytester.syspathinsert()
-    return pytester
 
 
 def test_a_test_plays_each_ticket_at_each_seed(project: pytest.Pytester) -> None:

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
-
-from engine.cli import main
+from tests.commands import deskproof as run
 
 # Four steps: an ask and the end make an optimal episode of two.
 BASE = """\
@@ -22,12 +20,6 @@ tickets:
   - {id: hum, task: easy-info-collection, messages: [It hums.], required: [socket], answers: {socket: E27}}
 """
 THIRD = "  - {id: hot, task: easy-info-collection, messages: [It's hot.], required: [model], answers: {model: L-9}}\n"
-
-
-def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
 
 
 class Packs:

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from engine.cli import main
 from engine.contract import load_contract
 from engine.diagnostics import PackError
 from engine.load import check_draft, shipped_packs
@@ -22,15 +20,10 @@ from engine.pack import Demands
 from engine.proof.certificate import certificate, read, write
 from engine.proof.prove import BUDGET, prove
 from engine.split import assign
+from tests.commands import deskproof as run
 from tests.proof.drafts import TINY
 
 SCHEMA = Path(__file__).parents[2] / "engine" / "proof" / "certificate.schema.json"
-
-
-def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
 
 
 def certified(folder: Path, text: str, budget: int = BUDGET, demands: Demands | None = None) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.proof.diffs import BASE, THIRD, Packs, data, run
+from tests.commands import deskproof as run
+from tests.proof.diffs import BASE, THIRD, Packs, data
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 
 from engine.load import load_pack
 from engine.split import splits
-from tests.proof.diffs import BASE, Packs, data, run
+from tests.commands import deskproof as run
+from tests.proof.diffs import BASE, Packs, data
 
 
 @pytest.fixture

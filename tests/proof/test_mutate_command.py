@@ -6,15 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from engine.cli import main
+from tests.commands import deskproof
 from tests.proof.changes import TINY, written
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(main, ["mutate", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    result = deskproof("mutate", *arguments)
     return result.exit_code, result.output
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from engine.cli import main
 from engine.proof.output import write
+from tests.commands import deskproof
 from tests.proof.drafts import FAULTY, PAID, TINY
 
 # What the command ends with.
@@ -22,9 +22,7 @@ HOLDS = "Everything holds.\n"
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, ["prove", *(str(argument) for argument in arguments)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("prove", *arguments)
 
 
 @pytest.fixture

@@ -7,22 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from engine.cli import main
 from engine.contract import Contract
 from engine.pack import Pack
 from server.service import Caller, Service
 from server.store.opening import open_store
+from tests.commands import deskproof as run
 from tests.server.calls import ASK_EMAIL, ASK_ORDER, CLASSIFY, RESOLVE, begin, step
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
-
-
-def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from websockets.sync.client import connect
 
-from engine.cli import main
 from server.reload import NotRunning, tell
+from tests.commands import deskproof
 from tests.serving import free_port, serving
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
@@ -53,9 +53,7 @@ def write(pack: Path, version: str) -> None:
 
 
 def reload(port: int) -> Result:
-    result = CliRunner().invoke(main, ["reload", "--port", str(port)])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-    return result
+    return deskproof("reload", "--port", port)
 
 
 def versions(port: int) -> set[str]:
