@@ -40,7 +40,7 @@ format: $(VENV)/test.stamp ## Bring the code into shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/test.stamp ## Run what stands in benchmarks/
+bench: $(VENV)/bench.stamp ## Run what stands in benchmarks/
 	@for file in benchmarks/*.py; do \
 		echo "Measuring: $$file ..."; $(BIN)/python -m benchmarks.$$(basename "$$file" .py) || exit 1; done
 
@@ -54,6 +54,7 @@ lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer vers
 	@$(COMPILE) requirements/build.in -o requirements/build.lock
 	@$(COMPILE) pyproject.toml --extra redis -c requirements/build.lock -o requirements/base.lock
 	@$(COMPILE) pyproject.toml --extra dev -c requirements/build.lock -c requirements/base.lock -o requirements/test.lock
+	@$(COMPILE) pyproject.toml --extra bench -c requirements/test.lock -o requirements/bench.lock
 	@if command -v npm >/dev/null; then cd tests/editor && npm install --package-lock-only $(NPM) >/dev/null; \
 		else echo "npm is not on the PATH: tests/editor/package-lock.json stays as it is."; fi
 
@@ -83,6 +84,12 @@ $(VENV)/base.stamp: $(VENV)/made.stamp requirements/build.lock requirements/base
 $(VENV)/test.stamp: $(VENV)/base.stamp requirements/test.lock
 	@echo "Setting up: installing requirements/test.lock ..."
 	@$(PIP) --require-hashes -r requirements/test.lock
+	@touch $@
+
+# What others measure beside: installed for `make bench` alone.
+$(VENV)/bench.stamp: $(VENV)/test.stamp requirements/bench.lock
+	@echo "Setting up: installing requirements/bench.lock ..."
+	@$(PIP) --require-hashes -r requirements/bench.lock
 	@touch $@
 
 # The language server that tests/editor speaks with. Without npm these tests are skipped; in CI they fail, so there it is

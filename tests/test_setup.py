@@ -29,7 +29,7 @@ from packaging.requirements import Requirement
 from tests.serving import as_user, free_port, fresh_environment, serving
 from tests.test_docs import blocks, commands, same_text
 
-LOCKS = ("build.lock", "base.lock", "test.lock")
+LOCKS = ("build.lock", "base.lock", "test.lock", "bench.lock")
 
 
 # -- What every set-up test needs
@@ -99,6 +99,7 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree(root: Path) -> None:
         "build.lock": project["build-system"]["requires"],
         "base.lock": project["project"]["dependencies"],
         "test.lock": project["project"]["dependencies"] + project["project"]["optional-dependencies"]["dev"],
+        "bench.lock": project["project"]["optional-dependencies"]["bench"],
     }
     locked = {name: pins((root / "requirements" / name).read_text("utf-8")) for name in LOCKS}
     for name, requirements in wanted.items():
@@ -107,8 +108,9 @@ def test_the_locks_hold_what_the_project_asks_for_and_agree(root: Path) -> None:
             assert version is not None, f"{name} lacks {requirement}: run `make lock`"
             assert requirement.specifier.contains(version), f"{name} has {version}, not {requirement}"
     assert locked["base.lock"].items() <= locked["test.lock"].items()
-    shared = locked["build.lock"].keys() & locked["test.lock"].keys()
-    assert {name: locked["build.lock"][name] for name in shared} == {name: locked["test.lock"][name] for name in shared}
+    for other in ("build.lock", "bench.lock"):
+        shared = locked[other].keys() & locked["test.lock"].keys()
+        assert {name: locked[other][name] for name in shared} == {name: locked["test.lock"][name] for name in shared}
 
 
 # -- make, on a clean copy
