@@ -20,9 +20,9 @@ help: ## This list
 serve: $(VENV)/base.stamp ## Serve the packs over HTTP (PORT=8080 WORKERS=2 PACKS="my-pack.yaml other/")
 	@PORT='$(PORT)' WORKERS='$(WORKERS)' PACKS='$(PACKS)' exec $(BIN)/server
 
-test: $(VENV)/test.stamp build/editor/made.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture
+test: $(VENV)/test.stamp build/editor/made.stamp build/browser/made.stamp ## Every test: the engine, the server, the set-up, the docs, types, style and architecture
 	@echo "Testing: pytest on all cores ..."
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: lint-style lint-types lint-arrows ## Style (ruff), types (mypy), and which module may import which (import-linter)
 
@@ -46,7 +46,7 @@ bench: $(VENV)/bench.stamp ## Run what stands in benchmarks/
 
 soak: $(VENV)/test.stamp ## What takes longer: property tests with many more examples, and servers under fire for minutes
 	@echo "Soaking: the property tests with many more examples, and servers under fire ..."
-	@SOAK=1 $(BIN)/python -m pytest -m "hypothesis or soak" --hypothesis-profile=soak -n auto $(ARGS)
+	@SOAK=1 $(BIN)/python -m pytest -m "hypothesis or soak" --hypothesis-profile=soak -n auto --dist worksteal $(ARGS)
 
 lock: ## Pin the dependencies anew, with hashes (ARGS=--upgrade takes newer versions)
 	@echo "Locking: requirements/*.lock ..."
@@ -105,3 +105,12 @@ build/editor/made.stamp: tests/editor/package.json tests/editor/package-lock.jso
 		mkdir -p build/editor && cp $^ build/editor && (cd build/editor && npm ci $(NPM) >/dev/null) && touch $@ \
 			|| echo "npm could not install it: the tests of editors can't run." >&2; \
 	else echo "npm is not on the PATH: the tests of editors can't run." >&2; fi
+
+# The browser that looks at a run's page. Without it these tests are skipped; in CI they fail, so there it is got from
+# Debian's packages.
+build/browser/made.stamp:
+	@if [ "$$CI" = true ] && ! command -v chromium >/dev/null; then \
+		echo "Setting up: installing chromium from the system's packages ..."; \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; fi || true
+	@if command -v chromium >/dev/null; then mkdir -p build/browser && touch $@; \
+	else echo "chromium is not on the PATH: the tests of pages in a browser can't run." >&2; fi

@@ -26,11 +26,11 @@ from engine.diagnostics import PackError
 from engine.entry import CLOSED, INTERRUPTED
 from engine.episode import Episode
 from engine.evaluation.agents import Agent, AgentError
-from engine.evaluation.naming import agent_factory
+from engine.evaluation.naming import NoKey, agent_factory
 from engine.evaluation.spent import Closing
 from engine.load import load_pack, pack_path
+from engine.terminal import printable
 from engine.tools import tools
-from engine.transcript import printable
 
 SECONDS = 60
 FINE, FAILED, NOTHING = 0, 1, 2
@@ -151,6 +151,9 @@ def main(environment: Mapping[str, str]) -> int:
             raise Trouble(f"SEED is a whole number from 0 on, not '{printable(seed)}'.")
         agent = agent_factory(f"openai:{model}" if model else "playbook")()
         desk: Desk = There(url) if url else Here()
+    except NoKey:
+        print("No key for OpenAI's service: set OPENAI_API_KEY, or name another one by API_BASE_URL.", file=sys.stderr)
+        return NOTHING
     except (AgentError, Trouble, PackError) as trouble:
         print(trouble, file=sys.stderr)
         return NOTHING

@@ -9,7 +9,7 @@ PYTEST_DONT_REWRITE: see engine/__init__.py.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -31,8 +31,9 @@ MARK = "scenario"
 PROPERTY = "deskproof"
 _MARKER = (
     f"{MARK}(pack=None, task=None, tickets='all', seeds=1): plays the test for each of these tickets of a pack, at "
-    "each of these seeds; the fixtures scenario and episode have them. pack: a path, or the name of a pack that ships "
-    "or is among --scenarios. tickets: 'all', how many, or a list of ids. seeds: how many, or a list or range."
+    "each of these seeds; the fixtures scenario and episode have them, support_server serves the packs. pack: a path, "
+    "or the name of a pack that ships or is among --scenarios. tickets: 'all', how many, or a list of ids. seeds: how "
+    "many, or a list or range."
 )
 PLACES: pytest.StashKey[Places] = pytest.StashKey()
 _hider: pytest.StashKey[str] = pytest.StashKey()
@@ -51,7 +52,11 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "--agent": {"metavar": "MODULE:FUNCTION", "help": "Who plays in tests with the fixture agent."},
     "--agent-url": {"metavar": "URL", "help": "The same, where it answers at an address."},
-    "--agent-timeout": {"type": float, "metavar": "SECONDS", "help": "How long it may take to answer; default: 60."},
+    "--agent-timeout": {
+        "type": float,
+        "metavar": "SECONDS",
+        "help": "How long an agent, an address or a function, may take to answer; default: 60.",
+    },
 }
 
 
@@ -76,17 +81,30 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Iterator[None]:
     # A project's own conftest.py may have options of these names, and would fail if they were there. So ours come
-    # after them, where they aren't taken; what follows one on the command line is no path until then.
+    # after them, where they aren't taken; what follows one after a blank is no path of tests until then.
     paths = early_config.known_args_namespace.file_or_dir
-    for name, value in pairwise(args):
-        if name in _OPTIONS and value in paths:
-            paths.remove(value)
+    before = [*paths]
+    bare = [(name, value) for name, value in pairwise(args) if name in _OPTIONS and value in paths]
+    for _, value in bare:
+        paths.remove(value)
     result = yield
+    taken = _taken(parser)
     group = parser.getgroup("deskproof", "Deskproof: scenarios of packs")
     for name, how in _OPTIONS.items():
-        if f"{name}=0" in parser.parse_known_and_unknown_args([f"{name}=0"])[1]:
+        if name not in taken:
             group.addoption(name, dest=_kept(name), **how)
+    if bare:
+        from deskproof_pytest.bare import given_back, refuse_another_project
+
+        given_back(early_config, before, [value for name, value in bare if name in taken])
+        refuse_another_project(early_config, before, [one for one in bare if one[0] not in taken])
     return result
+
+
+def _taken(parser: pytest.Parser) -> set[str]:
+    """The names of all options that there are."""
+    groups = (parser._anonymous, *parser._groups)
+    return {name for group in groups for option in group.options for name in option.names()}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -114,11 +132,37 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    # Another fixture may well be called so.
-    definitions = metafunc._arg2fixturedefs.get("scenario", ())
-    ours = bool(definitions) and getattr(definitions[-1].func, "__module__", None) == __name__
+    ours = _leads_to_ours(metafunc._arg2fixturedefs.get("scenario", ()))
     if ours and metafunc.definition.get_closest_marker(MARK) is not None and not _is_hidden(metafunc.config):
         _engine().parametrize(metafunc)
+
+
+def _leads_to_ours(definitions: Sequence[pytest.FixtureDef[Any]]) -> bool:
+    """Whether a fixture is ours, or one that overrides ours and asks for it. Others may be called so as well."""
+    for one in reversed(definitions):
+        if getattr(one.func, "__module__", None) == __name__:
+            return True
+        if "scenario" not in one.argnames or one.params is not None:
+            return False
+    return False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Tests that have a marker and don't take the fixture: their packs are served too, and slips in it are said.
+    marked = [item for item in items if isinstance(item, pytest.Function) and item.get_closest_marker(MARK) is not None]
+    if marked and not _is_theirs(config) and not _is_hidden(config):
+        _engine().check([item for item in marked if _leads_to_ours(_definitions(item))])
+
+
+def _is_theirs(config: pytest.Config) -> bool:
+    """Whether the project, or another plugin, has a marker of the same name."""
+    lines = [line for line in config.getini("markers") if line != _MARKER]
+    return any(line.partition(":")[0].partition("(")[0].strip() == MARK for line in lines)
+
+
+def _definitions(item: pytest.Item) -> Sequence[pytest.FixtureDef[Any]]:
+    return item.session._fixturemanager.getfixturedefs("scenario", item) or ()
 
 
 @pytest.fixture
@@ -146,7 +190,7 @@ def agent(request: pytest.FixtureRequest) -> Iterator[Agent]:
 @pytest.fixture(scope="session")
 def support_server(request: pytest.FixtureRequest) -> Iterator[SupportServer]:
     """A server in a process of its own: `.url`, `.get(path)`, `.post(path, body)`. It serves the packs of --scenarios
-    and those of all markers; where there are none, those that ship."""
+    and those of all markers; where there are none, those that ship. It ends with the run, however that ends."""
     from deskproof_pytest.process import NoServer, serving
     from deskproof_pytest.selection import MARKED, in_force
 

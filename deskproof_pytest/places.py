@@ -1,15 +1,15 @@
 """Which YAML files are packs' to be tested: those that `--scenarios`, the ini or the command line itself name.
 
-A folder with pack.yaml is a pack, with all *.yaml beside it; any other *.yaml is one that has a key `pack`. Imports
-nothing of the engine.
+A folder with pack.yaml is a pack, with all *.yaml beside it; any other *.yaml is one if the file itself has a key
+`pack`. Imports nothing of the engine.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,18 +17,24 @@ _MAIN = "pack.yaml"
 _SUFFIXES = (".yaml", ".yml")
 # How much of a file is looked at, in bytes.
 _LOOK = 1024 * 1024
-_PACK = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s*["']?pack["']?\s*:""", re.MULTILINE)
+# The key `pack` of the file itself: at the beginning of a line, or the first one in braces.
+_PACK = re.compile(
+    rb"""(?:^(?:\xef\xbb\xbf)?|\A(?:\xef\xbb\xbf)?(?:\s*\#.*\n)*\s*\{\s*)["']?pack["']?[ \t]*:[ \t]*"""
+    rb"""["']?(?P<name>[^\r\n#"',}]*)""",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """`roots` are the folders and files that packs are looked for in, `files` those that are asked for besides; of
-    these the command line names `whole` ones itself, and of `parts` some of their tests. All are absolute."""
+    these the command line names `whole` ones itself, and of others some tests: `parts` has the names of these, by
+    their files. All are absolute."""
 
     roots: tuple[Path, ...] = ()
     files: frozenset[Path] = frozenset()
     whole: frozenset[Path] = frozenset()
-    parts: frozenset[Path] = frozenset()
+    parts: Mapping[Path, frozenset[str]] = field(default_factory=dict)
 
     def pack_of(self, file: Path) -> Path | None:
         """The pack that a file is part of, as the loader takes it: a folder or a file. None where nobody asks."""
@@ -80,9 +86,20 @@ def absolute(path: str | os.PathLike[str], folder: Path) -> Path:
     return Path(os.path.normpath(folder / path))
 
 
+def declared_name(pack: Path) -> str | None:
+    """What a pack says that it is called, whether or not it loads; None where it doesn't say."""
+    names = filter(None, map(_declared, files_of(pack)))
+    return next(names, None)
+
+
 def _says_so(file: Path) -> bool:
+    return _declared(file) is not None
+
+
+def _declared(file: Path) -> str | None:
     try:
         with file.open("rb") as opened:
-            return _PACK.search(opened.read(_LOOK)) is not None
+            found = _PACK.search(opened.read(_LOOK))
     except OSError:
-        return False
+        return None
+    return found["name"].decode("utf-8", "replace").strip() if found is not None else None

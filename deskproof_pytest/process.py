@@ -1,17 +1,20 @@
-"""A server in a process of its own, for the length of a test run. Imports nothing of the engine."""
+"""A server in a process of its own, for the length of a test run. Imports nothing of the engine.
+
+The engine's keeper, run by its path, ends it with the process that asked for it, however that one ends.
+"""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +27,7 @@ SECONDS = 60.0
 # How often another port is tried, where somebody takes the one that was free a moment ago.
 TRIES = 5
 _TAKEN = "is already taken"
+_KEEPER = str(HERE / "engine" / "evaluation" / "keeper.py")
 
 # Our own modules come first, whatever else is called so; what is installed, before what somebody has put on the path.
 _RUN = """
@@ -97,47 +101,72 @@ def serving(packs: Sequence[str | os.PathLike[str]]) -> Iterator[SupportServer]:
     """
     with TemporaryDirectory(prefix="deskproof-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        process, server = _started([str(pack) for pack in packs], folder)
+        kept, server = _started([str(pack) for pack in packs], folder)
         try:
             yield server
         finally:
-            _stop(process)
+            kept.end()
 
 
-def _started(packs: Sequence[str], folder: Path) -> tuple[subprocess.Popen[bytes], SupportServer]:
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A process that lives as long as this one holds its lifeline."""
+
+    process: subprocess.Popen[bytes]
+    lifeline: int
+
+    def end(self) -> None:
+        """Ends it, and all that it started: politely, then by force."""
+        os.close(self.lifeline)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(END)
+        self.process.kill()
+        self.process.wait()
+
+
+def _started(packs: Sequence[str], folder: Path) -> tuple[_Kept, SupportServer]:
     for number in range(TRIES):
         server = SupportServer(_free_port(), folder / f"log-{number}")
-        process = _process(server.port, packs, folder, folder / f"log-{number}")
+        kept = _kept(server.port, packs, folder, folder / f"log-{number}")
         try:
-            what = _wait(process, server)
+            what = _wait(kept.process, server)
         except BaseException:  # Ctrl-C too
-            _stop(process)
+            kept.end()
             raise
         if what is None:
-            return process, server
-        _stop(process)
+            return kept, server
+        kept.end()
         if _TAKEN not in server.log:
             break
     raise NoServer(f"{what} It said:\n{server.log.strip() or '(nothing)'}")
 
 
-def _process(port: int, packs: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
-    """The process. It stands in an empty folder, and leads a group of its own: Ctrl-C is for pytest, which ends it."""
+def _kept(port: int, packs: Sequence[str], folder: Path, log: Path) -> _Kept:
+    """The process. It stands in an empty folder, and in a session of its own: Ctrl-C is for pytest, which ends it."""
     env = {name: value for name, value in os.environ.items() if name not in _SETTINGS}
     env["XDG_STATE_HOME"] = str(folder)
     put = filter(None, env.pop("PYTHONPATH", "").split(os.pathsep))
     path = json.dumps([str(HERE), *map(os.path.abspath, put)])
     command = [sys.executable, "-P", "-c", _RUN, path, "serve", "--host", "127.0.0.1", "--port", str(port)]
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [*command, "--store", "memory:", *packs],
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+    theirs, lifeline = os.pipe()
+    try:
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", _KEEPER, str(theirs), *command, "--store", "memory:", *packs],
+                cwd=folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(theirs,),
+                start_new_session=True,
+            )
+    except BaseException:
+        os.close(lifeline)
+        raise
+    finally:
+        os.close(theirs)
+    return _Kept(process, lifeline)
 
 
 def _wait(process: subprocess.Popen[bytes], server: SupportServer) -> str | None:
@@ -166,13 +195,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends it: politely, and whatever of its group is left then by force."""
-    process.terminate()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(END)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

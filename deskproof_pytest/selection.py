@@ -1,7 +1,7 @@
 """What a run is about: options, ini and command line, as places where packs are. Imports nothing of the engine.
 
 `--scenarios` adds its packs to what is run, unless an argument names something in them: then that is meant alone. The
-ini's packs are run where no argument is given.
+ini's packs are run where no argument is given. What `--ignore` and `--ignore-glob` leave out is left out here too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ _INI = "deskproof_packs"
 def select(config: pytest.Config) -> Places:
     """Where the packs are; what is to be run besides is added to the arguments. Raises UsageError."""
     here = config.invocation_params.dir
-    by_option = [_root(given, here, "--scenarios") for given in option(config, "--scenarios") or ()]
-    by_ini = [_root(given, config.rootpath, _INI) for given in config.getini(_INI)]
+    by_option = [_root(given, here, "--scenarios", config) for given in option(config, "--scenarios") or ()]
+    by_ini = [_root(given, config.rootpath, _INI, config) for given in config.getini(_INI)]
     roots = Places(tuple(dict.fromkeys([*by_option, *by_ini])))
-    arguments = [absolute(argument.partition("[")[0].partition("::")[0], here) for argument in config.args]
+    given = [_taken_apart(argument) for argument in config.args]
+    arguments = [absolute(path, here) for path, _ in given]
     if config.args_source is not config.ArgsSource.ARGS:
         wanted = list(roots.roots)
     else:
@@ -37,20 +38,48 @@ def select(config: pytest.Config) -> Places:
         more = [file for root in dict.fromkeys(wanted) for pack in _packs(root, config) for file in files_of(pack)]
     except LookupError as error:
         raise pytest.UsageError(str(error)) from None
-    named: dict[Path, bool] = {}
-    for argument, path in zip(config.args, arguments, strict=True):
+    whole: set[Path] = set()
+    parts: dict[Path, frozenset[str]] = {}
+    for path, (_, name) in zip(arguments, given, strict=True):
         pack = owner(path, path in roots.roots) if path.is_file() else None
-        if pack is not None:
-            named[path] = "::" not in argument.partition("[")[0]
-            if named[path] and is_first(path, pack):
-                more += files_of(pack)
-    if more or named:
+        if pack is not None and name:
+            parts[path] = parts.get(path, frozenset()) | {name}
+        elif pack is not None:
+            whole.add(path)
+            more += files_of(pack) if is_first(path, pack) else []
+    more = [file for file in dict.fromkeys(more) if not _is_ignored(file, config)]
+    if more or whole or parts:
         why = hidden()
         if why is not None:
             raise pytest.UsageError(why)
-    config.args += map(str, _not_covered(dict.fromkeys(more), arguments, config))
-    whole = frozenset(file for file, is_whole in named.items() if is_whole)
-    return Places(roots.roots, frozenset([*more, *named]), whole, frozenset(named.keys() - whole))
+    config.args += [_argument(file, here) for file in _not_covered(more, arguments, config)]
+    return Places(roots.roots, frozenset([*more, *whole, *parts]), frozenset(whole), parts)
+
+
+def _taken_apart(argument: str) -> tuple[str, str]:
+    """An argument's path, and the name of the test after it, as pytest takes them; the name is empty where none is."""
+    base, bracket, parameters = argument.partition("[")
+    path, _, name = base.partition("::")
+    return path, f"{name}{bracket}{parameters}"
+
+
+def _argument(file: Path, here: Path) -> str:
+    """A file as an argument. Raises UsageError where pytest can't be given it."""
+    for path in (file, file.relative_to(here) if here in file.parents else file):
+        if "[" not in str(path) and "::" not in str(path):
+            return str(path)
+    raise pytest.UsageError(
+        f"{file} can't be run: in a path pytest takes '[' and '::' for a test's name. Rename what is called so, or "
+        "start pytest in that folder."
+    )
+
+
+def _is_ignored(file: Path, config: pytest.Config) -> bool:
+    """Whether --ignore or --ignore-glob name a file or a folder above it."""
+    here = config.invocation_params.dir
+    paths, globs = ({absolute(one, here) for one in config.getoption(name) or ()} for name in ("ignore", "ignore_glob"))
+    above = (file, *file.parents)
+    return any(path in paths or any(fnmatch(str(path), str(glob)) for glob in globs) for path in above)
 
 
 def _not_covered(files: Iterable[Path], arguments: Collection[Path], config: pytest.Config) -> Iterator[Path]:
@@ -85,12 +114,14 @@ def shipped(name: str) -> Path | None:
     return pack if pack is not None and (pack / "pack.yaml").is_file() else None
 
 
-def _root(given: str, folder: Path, source: str) -> Path:
-    path = absolute(given, folder) if given else None
-    found = path if path is not None and path.exists() else shipped(given)
-    if found is None:
+def _root(given: str, folder: Path, source: str, config: pytest.Config) -> Path:
+    """A path, or where that has no pack the shipped one of this name. Raises UsageError."""
+    path, ships = absolute(given, folder) if given else None, shipped(given)
+    if path is not None and path.exists() and (ships is None or any(packs_in(path, config.getini("norecursedirs")))):
+        return path
+    if ships is None:
         raise pytest.UsageError(f"{source}: {_nothing(given)}")
-    return found
+    return ships
 
 
 def _nothing(name: str) -> str:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from engine.pack import Action, Pack, Parameter, Scalar, once
+from engine.terminal import encodable
 
 # The words of the envelope. A pack's parameter called like one of them stands under `parameters`.
 TYPE_WORDS = ("type", "action_type", "name")
@@ -170,7 +171,8 @@ def _options(parameter: Parameter) -> list[tuple[str, Scalar] | None]:
 
 def _quoted(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"'{text[:QUOTED]}…'" if len(text) > QUOTED else f"'{text}'"
+    shown = encodable(text[:QUOTED])
+    return f"'{shown}…'" if len(text) > QUOTED else f"'{shown}'"
 
 
 @once

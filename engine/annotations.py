@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.diagnostics import Finding
+from engine.diagnostics import Finding, hints
 
 # A command is one line: what would end it, or one of its properties, is written with a percent sign, which comes first.
 _IN_MESSAGE = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
@@ -14,11 +14,7 @@ def annotation(finding: Finding) -> str:
     place = finding.place
     properties = {"file": place.file, "line": place.line, "col": place.column, "title": finding.code}
     written = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTY)}" for name, value in properties.items())
-    lines = [finding.message]
-    if finding.expected is not None:
-        lines.append(f"expected: {finding.expected}")
-    if finding.nearest is not None:
-        lines.append(f"did you mean '{finding.nearest}'?")
+    lines = [finding.message, *hints(finding)]
     return f"::{finding.severity} {written}::{_escaped(chr(10).join(lines), _IN_MESSAGE)}"
 
 

@@ -93,6 +93,14 @@ class _Meaning(NamedTuple):
     parameters: Mapping[str, Scalar]
 
 
+class _Standing(NamedTuple):
+    """What rules and rewards count in a state: fields that are missing, wrong values not pointed out, and Phi."""
+
+    missing: int
+    wrong: int
+    progress: int
+
+
 class Automaton:
     """The machine of every case of `ticket` in which `known` fields are known at the start.
 
@@ -102,6 +110,7 @@ class Automaton:
     def __init__(self, pack: Pack, ticket: Ticket, known: frozenset[str], manner: Manner) -> None:
         self.pack = pack
         self.ticket = ticket
+        self.known = known
         self.manner = manner
         self.task = pack.tasks[ticket.task]
         self.actions = action_space(pack)
@@ -122,6 +131,11 @@ class Automaton:
         self.greatest_progress = (pack.rewards.fields if self.missing_at_start else 0) + classified_pays
         self.goal_reward = pack.rewards.maximum - self.greatest_progress
         self.initial = self._initial(known)
+        # Of the last state that was asked about: who explores takes every action in one state after the other.
+        self._stood = self.initial, self._standing_in(self.initial)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Automaton, (self.pack, self.ticket, self.known, self.manner)
 
     def _initial(self, known: frozenset[str]) -> State:
         slots = []
@@ -183,12 +197,13 @@ class Automaton:
     def apply(self, state: State, choice: Choice) -> Applied:
         """What a valid action does in a state: the transition without its words."""
         meaning = self._meanings.get(choice) or self._meaning(choice)
-        rule = self._rule(state, choice, meaning)
+        standing = self._standing(state)
+        rule = self._rule(state, choice, meaning, standing)
         outcome, then = (rule.outcome, rule.then) if rule else (f"{choice.type}.{NO_EFFECT}", Effects(waste=True))
         after, pointed = self._after(state, then, meaning)
         reward = self.pack.rewards.waste if then.waste else 0
         if after is not state:
-            reward += self.progress(after) - self.progress(state) + (self.goal_reward if after.resolved else 0)
+            reward += self.progress(after) - standing.progress + (self.goal_reward if after.resolved else 0)
         return Applied(after, reward, outcome, then, meaning.asked, pointed)
 
     def _meaning(self, choice: Choice) -> _Meaning:
@@ -199,10 +214,20 @@ class Automaton:
         judged = "absent" if category is None else "right" if category == self.ticket.category else "wrong"
         return self._meanings.setdefault(choice, _Meaning(asked, category, judged, parameters))
 
-    def _rule(self, state: State, choice: Choice, meaning: _Meaning) -> Rule | None:
-        """The rule that fires. It is kept by all that rules may look at."""
+    def _standing(self, state: State) -> _Standing:
+        last, standing = self._stood
+        if last is not state:
+            standing = self._standing_in(state)
+            self._stood = state, standing
+        return standing
+
+    def _standing_in(self, state: State) -> _Standing:
         missing = sum(self._lacking(state.slots[index]) for index in self._required)
-        wrong = len(self._mistaken(state))
+        return _Standing(missing, len(self._mistaken(state)), self.progress(state))
+
+    def _rule(self, state: State, choice: Choice, meaning: _Meaning, standing: _Standing) -> Rule | None:
+        """The rule that fires. It is kept by all that rules may look at."""
+        missing, wrong, _ = standing
         asked, need, value, reply = meaning.asked, "none", "none", "none"
         if asked is not None:
             need, value, reply = self._need[asked], state.slots[asked].value, self._move(state, asked).kind
@@ -269,7 +294,7 @@ class Automaton:
             value, pointed = "waived", False
         last = max(len(self.scripts[asked].moves) - 1, 0)
         slots[asked] = Slot(min(turn + 1, last), value, source, pointed)
-        return state._replace(slots=tuple(slots))
+        return State(tuple(slots), *state[1:])
 
     def _classified(self, state: State, meaning: _Meaning) -> State:
         if meaning.judged == "wrong":

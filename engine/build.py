@@ -115,6 +115,7 @@ def build(document: Map, contract: Contract, report: Report, refused: Refused) -
         demands=_demands(document),
         source=_canonical(_in_order(document)),
         place=document.value_spot("pack").place,
+        max_steps_place=document.value_spot("max_steps").place if "max_steps" in document else None,
     )
 
 

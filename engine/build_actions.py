@@ -199,9 +199,10 @@ class ActionBuilder:
         name = string(node, "phrase")
         if name not in self.phrases:
             self.misspelt = True
-            spot = node.value_spot("phrase")
-            expected = listed(self.phrases)
-            self.report.add("PACK036", spot, f"unknown phrase '{name}'", expected=expected, meant=(name, self.phrases))
+            spot, message = node.value_spot("phrase"), f"unknown phrase '{name}'"
+            if not self.report.repeats("PACK036", spot, message):
+                expected = listed(self.phrases)
+                self.report.add("PACK036", spot, message, expected=expected, meant=(name, self.phrases))
         return self.phrases.get(name, "")
 
     def _named(

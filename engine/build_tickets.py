@@ -42,6 +42,7 @@ class TicketBuilder:
             if ticket.id in tickets:
                 first = tickets[ticket.id].place.seen_from(spot.place)
                 self.report.add("PACK040", spot, f"ticket id '{ticket.id}' is taken (first at {first})")
+                self.vocabulary.refused.paths.add(("tickets",))  # which id the one should have, nobody knows
             if "id" in node:
                 tickets.setdefault(ticket.id, ticket)
             refused = spot in self.vocabulary.refused.spots

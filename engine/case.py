@@ -99,6 +99,9 @@ class Case:
     _heard: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
     _known: dict[int, str] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return make_case, (self.pack, self.ticket.id, self.seed)
+
     def value(self, source: int) -> str:
         """The text of a value, by its source in the automaton."""
         if source not in self._known:

@@ -15,19 +15,20 @@ import click
 
 from engine.annotations import annotation
 from engine.contract import load_contract
-from engine.diagnostics import CODES, Finding, PackError, as_json, render
-from engine.lints.lint import LINTS, lint
+from engine.diagnostics import Finding, PackError, as_json, render
+from engine.lints.lint import GRADED, lint
 from engine.load import playable, read_draft, with_lines
 from engine.manual import says_more
+from engine.misread import not_a_lint
 from engine.nodes import Map, items
+from engine.output import PackName, existing
 from engine.pack import Pack, Severity
 from engine.pack_tests import run_tests
 from engine.proof.commands import Severe
 from engine.proof.digests import pack_digest
-from engine.proof.output import PackName, existing
 from engine.proof.told import count
 from engine.solve import Verdicts
-from engine.transcript import printable
+from engine.terminal import printable
 from engine.watch import Watch
 
 FINDINGS = 1
@@ -93,7 +94,7 @@ class Checker:
         if all(finding.severity != "error" for finding in findings):
             findings += kept.run_tests(pack, document)
             holds = f"{count(len(pack.tickets), 'ticket')}, {count(len(pack.tests), 'test')}"
-        return Checked(path, holds, findings + lint(pack, document, self._severities))
+        return Checked(path, holds, lint(pack, document, self._severities, findings))
 
 
 def as_text(checked: Sequence[Checked]) -> None:
@@ -142,7 +143,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Checked]], None]] = {
     "--severity",
     "severities",
     multiple=True,
-    type=Severe("severity of another kind", [*LINTS], CODES),
+    type=Severe("severity", GRADED, not_a_lint),
     metavar="CODE=SEVERITY",
     help="Make a lint an error, a warning, or ignore it; repeatable. Such as PACK090=ignore.",
 )

@@ -150,6 +150,8 @@ class TicketCheck:
         text, under = rights[name]
         if not isinstance(text, Template):
             return None
+        if text.names == {name} and under != name and self.fields[name].sample is not None:
+            return f"'{name}' isn't drawn in a ticket that doesn't need it; list it under `optional`"
         too_many = f"'{name}' is made of other values, which are made of others, and so on"
         if depth >= MAX_CHAIN:
             return too_many

@@ -8,7 +8,6 @@ if __name__ == "__main__":
     run()  # before anything else is imported; it never comes back
 
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,21 +16,25 @@ from rich.console import Console
 from engine import play as player
 from engine.case import make_case, pick_ticket
 from engine.check_command import check
-from engine.diagnostics import PackError, nearest
+from engine.diagnostics import PackError
 from engine.episode import Episode
 from engine.evaluation.compare_command import compare_runs
 from engine.evaluation.eval_command import evaluate
+from engine.evaluation.report.command import report
 from engine.explain_command import explain
 from engine.importing.commands import import_
 from engine.load import load_pack
 from engine.new import EXAMPLE
+from engine.output import PackName, check_name, existing, write
 from engine.pack import Pack
 from engine.preview.command import preview
 from engine.proof.commands import prove
 from engine.proof.diff_command import diff
 from engine.proof.mutate_command import mutate
-from engine.proof.output import PackName, existing, write
 from engine.schema_command import BESIDE, put_beside, schema
+from engine.terminal import printable, shell_path
+from engine.training.compile_command import compile_
+from engine.training.trajectories_command import trajectories
 from server.commands import episodes, reload_, replay
 from server.pull import Pulled
 from server.token_command import token
@@ -81,8 +84,8 @@ def play(pack: Path, ticket: str | None, task: str | None, seed: int | None) -> 
     """Play a ticket of PACK in the terminal, and see reward, outcome and final score."""
     loaded = _loaded(pack)
     seed = secrets.randbelow(2**31) if seed is None else seed
-    _known("task", task, list(loaded.tasks))
-    _known("ticket", ticket, list(loaded.tickets))
+    check_name("task", task, loaded.tasks)
+    check_name("ticket", ticket, loaded.tickets)
     if ticket is not None and task not in (None, loaded.tickets[ticket].task):
         raise click.UsageError(f"Ticket '{ticket}' belongs to the task '{loaded.tickets[ticket].task}'.")
     try:
@@ -104,9 +107,10 @@ def new(pack: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.UsageError(f"{path} can't be written: {error.strerror}.") from None
-    beside = f", and {BESIDE} beside it for editors" if put_beside(path) else ""
-    write(str(path), EXAMPLE)
-    click.echo(f"Wrote {path}{beside}. Next: deskproof check {path}")
+    schema_name, is_new = put_beside(path)
+    beside = f", and {schema_name} beside it for editors" if is_new else ""
+    write(str(path), EXAMPLE.replace(BESIDE, schema_name, 1))
+    click.echo(f"Wrote {printable(str(path))}{beside}. Next: deskproof check {shell_path(str(path))}")
 
 
 def _loaded(path: Path) -> Pack:
@@ -117,17 +121,10 @@ def _loaded(path: Path) -> Pack:
         raise SystemExit(FINDINGS) from None
 
 
-def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
-    if name is None or name in names:
-        return
-    close = nearest(name, names)
-    hint = f"Did you mean '{close}'?" if close else f"There are: {', '.join(names[:20])}."
-    raise click.UsageError(f"There is no {kind} '{name}'. {hint}")
-
-
 for command in (
     check,
     compare_runs,
+    compile_,
     diff,
     episodes,
     evaluate,
@@ -138,7 +135,9 @@ for command in (
     prove,
     reload_,
     replay,
+    report,
     schema,
     token,
+    trajectories,
 ):
     main.add_command(command)

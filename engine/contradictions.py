@@ -19,7 +19,7 @@ def check_contradictions(ticket: Ticket, node: Map, fields: Mapping[str, Field],
     written = entries(node, "answers")
     stated = [*_known(ticket, node), *_answers(ticket, written)]
     _right_values(stated, report)
-    for name in fields:
+    for name in ticket.answers:  # a field that the ticket doesn't need isn't drawn
         if fields[name].sample is not None and name not in written and name not in ticket.known:
             _beside_what_is_drawn(name, stated, report)
     rights = ticket.right_values()
@@ -53,8 +53,13 @@ def _right_values(stated: list[Stated], report: Report) -> None:
             continue
         value, where = first.setdefault(name, (text, spot))
         if text != value:
-            message = f"'{name}' has another right value at line {where.place.line}; mark the one that isn't true: "
-            report.add("PACK046", spot, f"{message}`wrong: true`")
+            before = where.file.text[where.offset : spot.offset] if where.file is spot.file else ""
+            if before.rstrip() == f"{value},":
+                remedy = "a comma begins the next answer in a list: put a text with a comma in quotes"
+            else:
+                remedy = "mark the one that isn't true: `wrong: true`"
+            place = where.place.seen_from(spot.place)
+            report.add("PACK046", spot, f"'{name}' has another right value at {place}; {remedy}")
 
 
 def _beside_what_is_drawn(name: str, stated: list[Stated], report: Report) -> None:

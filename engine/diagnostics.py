@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 from engine.lookalikes import difference
+from engine.nearest import nearest
+from engine.terminal import blanks, in_place, printable
 
 Severity = Literal["error", "warning"]
 
@@ -29,6 +28,7 @@ CODES: dict[str, str] = {
     "PACK011": "anchor or alias",
     "PACK012": "limit",
     "PACK013": "empty, or not a mapping",
+    "PACK014": "no pack at all",
     "PACK020": "text meant, something else given",
     "PACK021": "wrong type",
     "PACK022": "unknown key",
@@ -73,6 +73,9 @@ CODES: dict[str, str] = {
     "PACK091": "message that gives the answer away",
     "PACK092": "pack without tests",
     "PACK093": "text still to be written",
+    "PACK094": "text cut at a comma",
+    "PACK095": "message without words",
+    "PACK096": "character that nobody sees",
     "PACK099": "more findings than are listed",
 }
 
@@ -80,14 +83,12 @@ CODES: dict[str, str] = {
 MAX_FINDINGS, MAX_COUNTED = 100, 5_000
 # From this code on a finding is about what values mean. Where the form is wrong already, that follows from it.
 MEANING = "PACK030"
-# The longest message, and the longest name for which a near one is looked for.
-LONGEST, LONGEST_NAME = 600, 200
+# The longest message.
+LONGEST = 600
 # The widest piece of a source line that is shown.
 SHOWN = 100
-# How much is compared with a name, in characters: bounds the time that hostile names take.
-COMPARED = 1_000
-# From which share of common characters on a name is near.
-LIKE = 0.6
+# How many other places a finding keeps, and how many of them are shown.
+KEPT_PLACES, SHOWN_PLACES = 100, 8
 
 
 class Place(NamedTuple):
@@ -107,7 +108,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One mistake. `source` is the piece of its line that is shown, and `caret` the column in it, counted from 0."""
+    """One mistake. `source` is the piece of its line that is shown, and `caret` the column in it, counted from 0.
+
+    `also` are the other places of the same mistake, the first of them, and `more` is how many there are besides.
+    """
 
     code: str
     message: str
@@ -117,6 +121,8 @@ class Finding:
     nearest: str | None = None
     source: str | None = None
     caret: int = 0
+    also: tuple[Place, ...] = ()
+    more: int = 0
 
 
 class PackError(Exception):
@@ -147,6 +153,8 @@ class Report:
 
     def __init__(self) -> None:
         self._found: dict[Finding, None] = {}
+        # Of each listed finding, by code and message: itself, and the other places that it names.
+        self._said: dict[tuple[str, str], tuple[Finding, dict[Place, None]]] = {}
         self._left_out: set[tuple[str, Place, str]] = set()
         self._errors = self._excused = 0
         self._more = False
@@ -181,13 +189,25 @@ class Report:
         *,
         expected: str | None = None,
         meant: tuple[str, Iterable[str]] | None = None,
+        near: str | None = None,
     ) -> None:
-        """Reports a mistake; `meant` is a name and the valid ones, of which the nearest is shown."""
-        self._add("error", code, where, message, expected, meant)
+        """Reports a mistake; `meant` is a name and the valid ones, of which the nearest is shown, or else `near`."""
+        self._add("error", code, where, message, expected, meant, near)
+
+    def repeats(self, code: str, where: Where, message: str) -> bool:
+        """Whether the same mistake was reported at another place. It is one mistake: the finding names this one too."""
+        said = self._said.get((code, message))
+        if said is None or (code >= MEANING and where.excused):
+            return False
+        finding, places = said
+        if where.place != finding.place and len(places) < MAX_COUNTED:
+            places[where.place] = None
+        self._excused += finding.severity == "error"
+        return True
 
     def warn(self, code: str, where: Where, message: str, *, expected: str | None = None) -> None:
         """Reports what is allowed but was hardly meant."""
-        self._add("warning", code, where, message, expected, None)
+        self._add("warning", code, where, message, expected, None, None)
 
     def _add(
         self,
@@ -197,18 +217,21 @@ class Report:
         message: str,
         expected: str | None,
         meant: tuple[str, Iterable[str]] | None,
+        near: str | None,
     ) -> None:
         if code >= MEANING and where.excused:
             self._excused += severity == "error"
             return
-        message = message if len(message) <= LONGEST else message[:LONGEST] + "…"
-        near, source, caret = None, "", 0
-        if self.lists_more:
-            near = nearest(*meant) if meant else None
-            differs = difference(meant[0], near) if meant and near is not None else None
-            message = f"{message} ({differs})" if differs else message
-            source, caret = excerpt(*where.line)
-        self.take(Finding(code, message, where.place, severity, expected, near, source, caret))
+        short = message if len(message) <= LONGEST else message[:LONGEST] + "…"
+        if not self.lists_more:
+            self.take(Finding(code, short, where.place, severity))
+            return
+        near = near or (nearest(*meant) if meant else None)
+        differs = difference(meant[0], near) if meant and near is not None else None
+        short = f"{short} ({differs})" if differs else short
+        finding = Finding(code, short, where.place, severity, expected, near, *excerpt(*where.line))
+        self.take(finding)
+        self._said.setdefault((code, message), (finding, {}))
 
     def take(self, finding: Finding) -> None:
         """Adds a finding, unless it is there already."""
@@ -225,109 +248,67 @@ class Report:
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, in the order of their places."""
-        found = sorted(self._found, key=lambda finding: (finding.place, finding.code))
+        also = {finding: places for finding, places in self._said.values() if places}
+        every = (_everywhere(finding, also[finding]) if finding in also else finding for finding in self._found)
+        found = sorted(every, key=lambda finding: (finding.place, finding.code))
         if self._left_out:
             more = f"{'at least ' if self.full else ''}{len(self._left_out):,} more"
             found.append(Finding("PACK099", f"and {more}", found[-1].place, "error" if self else "warning"))
         return tuple(found)
 
 
+def _everywhere(finding: Finding, places: Iterable[Place]) -> Finding:
+    first, *others = sorted(places)
+    also = (first, *others[: KEPT_PLACES - 1])
+    return replace(finding, also=also, more=1 + len(others) - len(also))
+
+
 def render(finding: Finding) -> str:
-    """The finding as lines of text: place, code and message, the source line with a caret, what was expected."""
-    lines = [f"{finding.place}: {finding.code}: {finding.message}"]
+    """The finding as lines of text, all of them printable: place, code and message, the source line with a caret, what
+    was expected, where else the same mistake is."""
+    lines = [printable(f"{finding.place}: {finding.code}: {finding.message}")]
     if finding.source:
-        blank = "".join(_blank(character) for character in finding.source[: finding.caret])
-        lines += [f"  {finding.source}", f"  {blank}^"]
+        lines += [f"  {finding.source}", f"  {blanks(finding.source[: finding.caret])}^"]
+    return "\n".join((*lines, *(f"  {printable(line)}" for line in hints(finding))))
+
+
+def hints(finding: Finding) -> Iterator[str]:
+    """What is said of a finding below its message, line by line."""
     if finding.expected is not None:
-        lines.append(f"  expected: {finding.expected}")
+        yield f"expected: {finding.expected}"
     if finding.nearest is not None:
-        lines.append(f"  did you mean '{finding.nearest}'?")
-    return "\n".join(lines)
+        yield f"did you mean '{finding.nearest}'?"
+    if finding.also:
+        yield f"also at {_places(finding)}"
+
+
+def _places(finding: Finding) -> str:
+    """Where else the mistake is: line 9; lines 9 and 12; lines 9, 12, more.yaml:3:5 and 7 more."""
+    shown = finding.also[:SHOWN_PLACES]
+    lines = dict.fromkeys(str(place.line) for place in shown if place.file == finding.place.file)
+    words = [*lines, *(str(place) for place in shown if place.file != finding.place.file)]
+    more = len(finding.also) - len(shown) + finding.more
+    if more:
+        words.append(f"{'at least ' if more + len(shown) >= MAX_COUNTED else ''}{more:,} more")
+    *most, last = words
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f"{'line' if len(lines) == 1 else 'lines'} {listed}" if lines else listed
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
-    """The finding as JSON: `code, title, severity, message, file, line, column, expected, nearest, source`."""
+    """The finding as JSON: `code, title, severity, message, file, line, column, expected, nearest, source, also`; the
+    last is a list of other places of the same mistake, each with `file, line, column`."""
     return {
         "code": finding.code,
         "title": CODES[finding.code],
         "severity": finding.severity,
         "message": finding.message,
-        "file": finding.place.file,
-        "line": finding.place.line,
-        "column": finding.place.column,
+        **finding.place._asdict(),
         "expected": finding.expected,
         "nearest": finding.nearest,
         "source": finding.source,
+        "also": [place._asdict() for place in finding.also],
     }
-
-
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `name` was most likely meant to be, or None where nothing is close.
-
-    Two names are as close as the share that their longest common subsequence has in both.
-    """
-    if len(name) > LONGEST_NAME:
-        return None
-    folded = name.casefold()
-    places: dict[str, int] = {}  # of each character in the name: one bit for each
-    for index, character in enumerate(folded):
-        places[character] = places.get(character, 0) | 1 << index
-    left, best, closest = COMPARED, LIKE, None
-    for candidate in _likely(folded, tuple(candidates)):
-        if left <= 0:
-            break
-        left -= 1
-        if 2 * min(len(name), len(candidate)) <= best * (len(name) + len(candidate)):
-            continue  # it is too long or too short, whatever stands in it
-        left -= len(candidate)
-        other = candidate.casefold()
-        if other == folded:
-            return candidate
-        ratio = 2 * _common(places, len(folded), other) / (len(folded) + len(other))
-        if ratio > best:
-            best, closest = ratio, candidate
-    return closest
-
-
-def _common(places: Mapping[str, int], length: int, text: str) -> int:
-    """The length of the longest common subsequence: each row of the table is one number (Hyyrö 2004)."""
-    row = every = (1 << length) - 1
-    for character in text:
-        here = row & places.get(character, 0)
-        row = row + here | row - here
-    return length - (row & every).bit_count()
-
-
-def _likely(folded: str, names: tuple[str, ...]) -> Iterable[str]:
-    """All of a few names; of many, first those that stand beside it in the order of beginnings, or of ends."""
-    ordered = _ordered(names)
-    if ordered is None:
-        return names
-    begins, ends = ordered
-    from_beginning = _outwards(begins, bisect_left(begins, folded, key=str.casefold))
-    from_end = _outwards(ends, bisect_left(ends, folded[::-1], key=_backwards))
-    return (one for pair in zip(from_beginning, from_end, strict=True) for one in pair)
-
-
-@lru_cache(maxsize=16)
-def _ordered(names: tuple[str, ...]) -> tuple[list[str], list[str]] | None:
-    """Names in the order of their beginnings, and of their ends; None where all of them can be compared."""
-    if len(names) + sum(map(len, names)) <= COMPARED:
-        return None
-    return sorted(names, key=str.casefold), sorted(names, key=_backwards)
-
-
-def _backwards(name: str) -> str:
-    return name.casefold()[::-1]
-
-
-def _outwards(names: list[str], middle: int) -> Iterator[str]:
-    """All names, from the middle on towards both ends."""
-    for distance in range(max(middle, len(names) - middle)):
-        if middle + distance < len(names):
-            yield names[middle + distance]
-        if distance < middle:
-            yield names[middle - 1 - distance]
 
 
 def excerpt(before: str, after: str) -> tuple[str, int]:
@@ -335,25 +316,5 @@ def excerpt(before: str, after: str) -> tuple[str, int]:
     room = max(SHOWN * 2 // 3, SHOWN - len(after))
     left = before if len(before) <= room else "…" + before[1 - room :]
     right = after[: SHOWN - len(left)]
-    shown = "".join(_printable(character) for character in left + right)
+    shown = in_place(left + right)
     return (shown + "…" if len(right) < len(after) else shown), len(left)
-
-
-def _printable(character: str) -> str:
-    """The character as it may be sent to a terminal: no control characters, nothing that turns the line around."""
-    if character == "\t" or (unicodedata.category(character) not in ("Cc", "Cs") and character not in _TURNING):
-        return character
-    return "\ufffd"
-
-
-def _blank(character: str) -> str:
-    """Blanks as wide as the character on a terminal."""
-    if character == "\t":
-        return character
-    if unicodedata.combining(character) or character in _NO_WIDTH:
-        return ""
-    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
-
-
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_NO_WIDTH = frozenset("\u200b\u200c\u200d\ufe0e\ufe0f\ufeff")

@@ -95,3 +95,7 @@ def _told(why: OSError) -> int:
         if stream is not None:
             os.dup2(nowhere, stream.fileno())
     return CLOSED if closed else TROUBLE
+
+
+if __name__ == "__main__":
+    run()

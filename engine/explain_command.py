@@ -7,9 +7,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from engine.diagnostics import nearest
 from engine.manual import TITLES, code_of, page
-from engine.transcript import printable
+from engine.nearest import nearest
+from engine.terminal import printable
 
 # How wide a page is at the most, on however wide a terminal.
 WIDEST = 100

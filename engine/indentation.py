@@ -88,6 +88,20 @@ def fitting(line: Line, lines: Sequence[Line]) -> str | None:
     return "; or ".join(wanted) or None
 
 
+def too_far_left(line: Line, lines: Sequence[Line]) -> Line | None:
+    """The line above that may be the one that is indented wrongly: without it, an ill-indented line would go on with
+    one of the lines above it."""
+    at = next((index for index, each in enumerate(lines) if each.indent <= line.indent), len(lines))
+    if at < len(lines) and lines[at].indent == line.indent:
+        return None
+    for each in lines[at + 1 :]:
+        if each.indent == line.indent:
+            return lines[at]
+        if each.indent <= lines[at].indent:
+            break
+    return None
+
+
 def _levels(lines: Sequence[Line]) -> Iterator[Level]:
     """The levels that are open below these lines, the innermost first."""
     least = _LONG

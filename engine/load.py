@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.advice import advise
 from engine.build import build, default_rules, pack_schema, pack_validator
 from engine.contract import Contract, load_contract
-from engine.diagnostics import Finding, PackError, Report, excerpt, nearest
+from engine.diagnostics import Finding, PackError, Report, excerpt
+from engine.nearest import nearest
 from engine.nodes import File, Map, Seq, Spot, placeless
 from engine.openings import opening_findings
 from engine.pack import Pack
@@ -111,7 +111,6 @@ def read_draft(path: Path | str, contract: Contract) -> Draft:
         check_tests(pack, document, report)
     if pack is None or report:
         return Draft(None, None, report.findings())
-    advise(pack, document, report)
     return Draft(pack, document, with_lines(report.findings()))
 
 
@@ -220,7 +219,7 @@ def files(folder: Path, report: Report) -> list[Path]:
     for name in names:
         if name.endswith(".yml"):
             report.add("PACK001", File(str(folder / name), "").spot(0), "a pack's files end in .yaml; rename this one")
-        elif (folder / name).is_dir() and any((folder / name).glob("*.yaml")):
+        elif (folder / name).is_dir() and not _leads_back(folder / name) and any((folder / name).glob("*.yaml")):
             where = File(str(folder / name), "").spot(0)
             report.warn("PACK086", where, "a pack's files stand beside pack.yaml; what is in this folder isn't read")
     others = [name for name in names if name.endswith(".yaml") and name != "pack.yaml"]
@@ -230,6 +229,11 @@ def files(folder: Path, report: Report) -> list[Path]:
         report.add("PACK001", here, "a pack's folder holds a file pack.yaml", meant=("pack.yaml", names))
         return [folder / name for name in others[:MAX_FILES]]
     return [folder / name for name in ("pack.yaml", *others)[:MAX_FILES]]
+
+
+def _leads_back(link: Path) -> bool:
+    """Whether a folder is the one that it stands in, or one further out: what is in it is read, or isn't the pack's."""
+    return link.is_symlink() and link.parent.resolve().is_relative_to(link.resolve())
 
 
 def merge(into: Map, other: Map, report: Report) -> None:

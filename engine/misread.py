@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from engine.nodes import Map, Seq, Spot, reading
+from engine.diagnostics import CODES
+from engine.nodes import Map, NotJson, Seq, Spot, reading
 from engine.suspects import TYPOGRAPHIC, is_no_quote, no_dash
 
 _TYPES = {
@@ -22,6 +23,9 @@ _TYPES = {
 _NAMES = re.compile(r"[\w.-]+(,[ ]*[\w.-]+)*")
 _COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
+
+
+_CHECK = re.compile(r"P[0-9]{1,2}")
 
 
 class Misread(NamedTuple):
@@ -42,7 +46,8 @@ def wrong_type(types: Sequence[str], value: Any, spot: Spot) -> Misread:
         if nothing:
             message = "an empty item where text is meant; write '' for an empty text"
         elif not isinstance(value, Map | Seq):
-            message = f"{is_reading}; quote it"
+            number = _of_number(value, spot) if "integer" in types else None
+            message = f"{is_reading}; {number}, or quote it if it is text" if number else f"{is_reading}; quote it"
         elif spot.starts("["):
             message = f"{is_reading}; drop the brackets, or quote a text that begins with '['"
         elif spot.starts("{"):
@@ -59,8 +64,10 @@ def wrong_type(types: Sequence[str], value: Any, spot: Spot) -> Misread:
 
 
 def _remedy(types: Container[str], value: Any, spot: Spot) -> str | None:
-    if isinstance(value, str) and ("number" in types or "integer" in types):
-        return _of_number(value)
+    if "number" in types or "integer" in types:
+        found = _of_number(value, spot)
+        if found is not None:
+            return found
     if "array" in types and isinstance(value, str):
         dash = no_dash(value)
         if dash is not None:
@@ -75,10 +82,23 @@ def _remedy(types: Container[str], value: Any, spot: Spot) -> str | None:
     return None
 
 
-def _of_number(text: str) -> str | None:
-    if _COMMA.fullmatch(text):
+def _of_number(value: Any, spot: Spot) -> str | None:
+    """How the number is written that was most likely meant."""
+    if isinstance(value, NotJson) and value.number is not None and spot.raw is not None:
+        plain = spot.raw.replace("_", "")  # 1_000, and 010, which nobody takes for 8
+        return f"write {_plain(plain) if _NUMBER.fullmatch(plain) else value.number}"
+    if not isinstance(value, str):
+        return None
+    if _COMMA.fullmatch(value):
         return "write a number with a point"
-    return "leave out the quotes" if _NUMBER.fullmatch(text) else None
+    if not _NUMBER.fullmatch(value):
+        return None
+    return "leave out the quotes" if spot.starts("'") or spot.starts('"') else f"write {_plain(value)}"
+
+
+def _plain(number: str) -> str:
+    """A number without needless zeros at its beginning."""
+    return re.sub(r"^[+]?(-?)0+(?=[0-9])", r"\1", number)
 
 
 def stray_key(node: Map, key: str, before: str | None) -> Misread | None:
@@ -100,6 +120,20 @@ def text_with_colon(node: Map, key: str, known: str | None) -> Misread:
         return Misread("PACK020", node.spot, "'? ' starts a key; quote a text that begins with '?'")
     message = f"': ' makes '{key}' a key, and there is none like it here; if this is a text, quote it"
     return Misread("PACK022", node.key_spot(key), message, known)
+
+
+def not_a_lint(code: str) -> str | None:
+    """Why a code can't be made more or less grave under `lints`; None where there is no such code."""
+    if _CHECK.fullmatch(code):
+        return f"{code} is a check of the proof: how grave it is, is said under `proof`"
+    if code == "PACK099":
+        return "PACK099 counts the findings that aren't listed: it is as grave as they are"
+    return f"{code} is an error whatever is asked for: only warnings can be ignored" if code in CODES else None
+
+
+def not_a_check(code: str) -> str | None:
+    """Why a code can't stand under `proof`; None where there is no such code."""
+    return f"{code} is no check of the proof: how grave lints are, is said under `lints`" if code in CODES else None
 
 
 def torn_apart(items: Seq, lacking: Container[int], required: Collection[str]) -> Iterator[range]:

@@ -13,6 +13,9 @@ from engine.diagnostics import Place
 # How many values a pack may hold, keys among them.
 MAX_NODES: Final = 250_000
 
+# The key with which YAML merges mappings.
+MERGE: Final = "<<"
+
 # libyaml counts lines by these, so the lines that are shown are cut by them as well.
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 # How much of a line is looked at, before and after a place.
@@ -21,9 +24,13 @@ _WINDOW = 500
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """What YAML makes of a plain text where JSON has no such thing: `what` is 'a date', for example."""
+    """What YAML makes of a plain text where JSON has no such thing: `what` is 'a date', for example.
+
+    `number` is what it stands for where it is a number, written in a way that JSON doesn't know.
+    """
 
     what: str
+    number: int | float | None = None
 
 
 class File:

@@ -1,14 +1,17 @@
 """A pack, as the engine sees it: fields, categories, people, actions, rules, rewards and tickets, all immutable.
 
-Everything here is data that has already been validated. `load_pack` reads it from disk.
+Everything here is data that has already been validated. `load_pack` reads it from disk. A `place` is where something
+is written, None where nobody wrote it: in the contract, or nowhere.
 """
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
 from engine.diagnostics import Place
@@ -37,6 +40,7 @@ class Field:
     description: str
     schema: Mapping[str, Any]
     sample: str | tuple[str, ...] | None = None
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Category:
     name: str
     description: str
     requires: tuple[str, ...]
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Noise:
     before: tuple[Text, ...] = ()
     after: tuple[Text, ...] = ()
     one_in: int = 1
+    place: Place | None = field(default=None, compare=False)
 
     @property
     def texts(self) -> tuple[Text, ...]:
@@ -73,6 +79,7 @@ class Person:
     refuses_with: tuple[Text, ...] = ()
     fields: tuple[str, ...] | None = None
     noise: Noise | None = None
+    place: Place | None = field(default=None, compare=False)
 
     @property
     def texts(self) -> tuple[Text, ...]:
@@ -291,7 +298,7 @@ class Pack:
 
     Mappings keep the order in which things were written; it is part of the digest. Packs compare by identity: equal
     content is equal `digest`. `source` is the document as JSON: what `engine.load.rebuild` makes the pack of again.
-    `kept` is what was worked out about it (`once`).
+    `kept` is what was worked out about it (`once`). Pickled it goes without that; a deep copy is the pack itself.
     """
 
     name: str
@@ -315,7 +322,22 @@ class Pack:
     demands: Demands
     source: str = field(repr=False)
     place: Place = field(compare=False)
+    max_steps_place: Place | None = field(compare=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pack, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    def __deepcopy__(self, memo: Any) -> Pack:
+        return self
+
+
+def _read_only(mapping: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(mapping)
+
+
+# The mappings of a pack are views, which nobody pickles or copies unless told how.
+copyreg.dispatch_table[MappingProxyType] = lambda view: (_read_only, (dict(view),))
 
 
 class Keeper(Protocol):

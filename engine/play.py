@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from engine.action import Choice, action_space
-from engine.diagnostics import nearest
 from engine.dynamics.regret import blame
 from engine.episode import Episode
-from engine.transcript import printable
+from engine.nearest import nearest
+from engine.terminal import printable
 
 QUIT = ("quit", "exit", "q")
 

@@ -31,6 +31,13 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc)
 
 
+def check(items: Iterable[pytest.Function]) -> None:
+    """Reads the markers of tests that aren't played for each scenario. One that is mistaken fails its test."""
+    from engine.testing.marks import check
+
+    check(items)
+
+
 def scenario(request: pytest.FixtureRequest) -> Scenario:
     """The scenario of a test. Fails where it has no marker."""
     from engine.testing.marks import scenario

@@ -13,6 +13,8 @@ from engine.nodes import NotJson
 # YAML's own ways to recognise and to make a number take much time and memory where the text is long.
 LONGEST_NUMBER: Final = 100
 _NUMERIC = re.compile(r"[-+]?[0-9][0-9_.:]*")
+# Numbers that aren't what they look like to most: 010 is 8, 1:30 is 90, 0x10 is 16, and 1_000 may be meant as text.
+_ODD = re.compile(r"[-+]?(?:0[0-9bx_]|.*[:_])")
 
 # By the first character of a plain text: what it may be, and how that looks.
 RESOLVERS: dict[str, list[tuple[str, re.Pattern[str]]]] = yaml.resolver.Resolver.yaml_implicit_resolvers
@@ -26,7 +28,10 @@ _CONSTRUCTORS: dict[str, Callable[[Any], Any]] = {
 
 
 def resolve(text: str) -> Any:
-    """What YAML 1.1 makes of a plain text: itself, a bool, an int, a finite float, None, or NotJson."""
+    """What YAML 1.1 makes of a plain text: itself, a bool, an int, a finite float, None, or NotJson.
+
+    A number is one of JSON's where it is written as one, in decimals; any other is NotJson.
+    """
     if len(text) > LONGEST_NUMBER:
         return NotJson("a number") if _NUMERIC.fullmatch(text) else text
     for tag, pattern in RESOLVERS.get(text[:1], ()):
@@ -41,5 +46,8 @@ def resolve(text: str) -> Any:
         except (ValueError, OverflowError):
             return NotJson("a number that can't be read")
         # Only inf and nan differ from 0 when they are taken from themselves.
-        return NotJson("a number without end") if isinstance(value, float) and value - value != 0 else value
+        if isinstance(value, float) and value - value != 0:
+            return NotJson("a number without end")
+        odd = type(value) in (int, float) and _ODD.match(text)
+        return NotJson(f"the number {value}", value) if odd else value
     return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from engine.diagnostics import MAX_COUNTED, Report, nearest
-from engine.misread import Misread, stray_key, text_with_colon, torn_apart, wrong_type
-from engine.nodes import Map, NotJson, Seq, Spot
-
-Path_ = tuple[str | int, ...]
+from engine.diagnostics import MAX_COUNTED, Report
+from engine.misread import torn_apart, wrong_type
+from engine.nodes import MERGE, Map, NotJson, Seq, Spot
+from engine.unknown_keys import Path_, known_keys, listed, of_the_one_above, one_of, something_else, unknown_keys
 
 # Keywords that have nothing to say about a text, and `type`.
 _NOT_FOR_TEXT = frozenset(
@@ -26,9 +25,9 @@ _NOT_FOR_TEXT = frozenset(
 )
 
 Errors = Iterator[ValidationError]
+# What is taken out in the end: of each mapping or list, by identity, keys or numbers of items.
+Dropped = dict[int, tuple[Map | Seq, set[Any]]]
 
-# How many keys a text with colons in it may have become.
-_FEW = 3
 _TORN = "'- ' begins a new item here; what belongs to the item above stands below it, without '- '"
 
 
@@ -44,7 +43,7 @@ def _descend(validator: Any, instance: Any, schema: Any, path: str | int) -> Err
 
 def _of_type(validator: Any, types: Any, instance: Any, schema: Any) -> Errors:
     """As jsonschema does it, but without the whole instance in the message."""
-    if not any(validator.is_type(instance, name) for name in _listed(types)):
+    if not any(validator.is_type(instance, name) for name in listed(types)):
         yield ValidationError("wrong type")
 
 
@@ -174,17 +173,29 @@ def check(root: Map, validator: Validator, report: Report, whole: bool = True) -
     """Reports where `root` isn't valid, and makes it valid but for what is missing: what the schema refuses is taken
     out. A value that would have been text in quotes is put right instead. `whole` says whether `root` is all that
     there is, so that more than that is missing."""
-    refused = Refused(*_given_again(root))
+    sections = validator.schema.get("properties", {}) if isinstance(validator.schema, Mapping) else {}
+    refused = Refused(*_not_all_there(root, sections))
+    strange = something_else(root, sections) if whole else None
+    if strange is not None:
+        message = f"this is no pack: it has neither `pack` nor `tickets`, and no pack has a '{strange}'"
+        report.add("PACK014", root.spot, f"{message}; `deskproof new` writes one to begin with")
+        refused.paths |= {(section,) for section in sections}
+        root.drop(root.keys())
+        return refused
     errors = list(islice(validator.iter_errors(root), MAX_COUNTED))
     if len(errors) == MAX_COUNTED:
         report.stop()
     # Unknown keys first: one that is nearly right explains why another is missing.
     errors.sort(key=lambda error: error.validator != "additionalProperties")
-    dropped: dict[int, tuple[Map | Seq, set[Any]]] = {}
+    dropped: Dropped = {}
     meant: set[Path_] = set()
-    torn = _torn(root, errors)
+    torn, outside = _torn(root, errors), _of_empty_ones(root, errors)
+    for at in outside:
+        _mark(dropped, locate(root, at[:-1])[0], {at[-1]})
     for error in errors:
         path = tuple(error.absolute_path)
+        if outside and not outside.isdisjoint(path[:length] for length in range(len(path) + 1)):
+            continue
         value, spot = locate(root, path)
         refused.add(root, path)
         if error.validator == "required" and not _is_braces(error, value, spot):
@@ -193,25 +204,43 @@ def check(root: Map, validator: Validator, report: Report, whole: bool = True) -
             elif path or whole:
                 _missing(error, value, spot, report, {step[-1] for step in meant if step[:-1] == path})
         elif error.validator == "additionalProperties" and not _is_braces(error, value, spot):
-            known = _unknown(error, value, report)
-            meant |= {(*path, key) for key in known}
-            refused.paths |= {(key,) for key in known if not path}
-            _mark(dropped, value, value.keys() - _known_keys(error).keys())
+            guesses = unknown_keys(error.schema, path, value, report)
+            meant |= {(*path, key) for key in guesses.keys}
+            refused.paths |= {(section,) for section in (guesses.sections if path else guesses.keys | guesses.sections)}
+            _mark(dropped, value, value.keys() - known_keys(error.schema).keys())
         else:
             _explained(error, value, spot, report)
-            container = locate(root, path[:-1])[0]
-            if error.validator == "type" and _may_be_any_text(error.schema) and spot.raw is not None:
-                container[path[-1]] = spot.raw
-            elif path:
-                _mark(dropped, container, {path[-1]})
+            _take_out(root, path, error, dropped)
     for node, keys in dropped.values():
         node.drop(keys)
     return refused
 
 
-def _given_again(root: Map) -> set[str]:
-    """The sections that were given twice, or in which something was: what they were to declare isn't all there."""
-    return root.again | {name for name, node in root.items() if isinstance(node, Map) and node.again}
+def _take_out(root: Map, path: Path_, error: ValidationError, dropped: Dropped) -> None:
+    """Takes out a value that the schema refuses. What would be text in quotes is put right instead."""
+    container, spot = locate(root, path[:-1])[0], locate(root, path)[1]
+    if error.validator == "type" and _may_be_any_text(error.schema) and spot.raw is not None:
+        container[path[-1]] = spot.raw
+    elif path:
+        _mark(dropped, container, {path[-1]})
+
+
+def _of_empty_ones(root: Map, errors: Iterable[ValidationError]) -> set[Path_]:
+    """The paths of keys that belong to the one above them, which has no value: it is what is told of."""
+    found: set[Path_] = set()
+    for error in errors:
+        *above, name = (*error.absolute_path,) or ("",)
+        container, (value, spot) = locate(root, above)[0], locate(root, error.absolute_path)
+        if value is None and not spot.raw and isinstance(container, Map) and error.validator == "type" and above:
+            found |= {(*above, key) for key in of_the_one_above(container, str(name), error.schema)}
+    return found
+
+
+def _not_all_there(root: Map, sections: Iterable[str]) -> set[str]:
+    """The sections that were given twice, or in which something was: what they were to declare isn't all there. Where
+    keys were to be merged into the root, all of them."""
+    inner = {name for name, node in root.items() if isinstance(node, Map) and node.again}
+    return {*sections} if MERGE in root.again else root.again | inner
 
 
 def _torn(root: Map, errors: Iterable[ValidationError]) -> Mapping[Path_, Spot]:
@@ -220,7 +249,7 @@ def _torn(root: Map, errors: Iterable[ValidationError]) -> Mapping[Path_, Spot]:
     for error in errors:
         *path, last = (*error.absolute_path,) or ("",)
         if error.validator == "required" and isinstance(last, int):
-            lists.setdefault(tuple(path), (set(), _listed(error.validator_value)))[0].add(last)
+            lists.setdefault(tuple(path), (set(), listed(error.validator_value)))[0].add(last)
     torn: dict[Path_, Spot] = {}
     for at, (lacking, required) in lists.items():
         items = locate(root, at)[0]
@@ -229,13 +258,13 @@ def _torn(root: Map, errors: Iterable[ValidationError]) -> Mapping[Path_, Spot]:
     return torn
 
 
-def _mark(dropped: dict[int, tuple[Map | Seq, set[Any]]], node: Map | Seq, keys: set[Any]) -> None:
+def _mark(dropped: Dropped, node: Map | Seq, keys: set[Any]) -> None:
     """Remembers what to take out at the end: until then the paths of other errors must stay what they are."""
     dropped.setdefault(id(node), (node, set()))[1].update(keys)
 
 
 def _may_be_any_text(schema: Any) -> bool:
-    return "string" in _listed(schema.get("type")) and not schema.keys() & {"enum", "then"}
+    return "string" in listed(schema.get("type")) and not schema.keys() & {"enum", "then"}
 
 
 def _explained(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
@@ -248,88 +277,33 @@ def _explained(error: ValidationError, value: Any, spot: Spot, report: Report) -
         _SENTENCES.get(str(error.validator), _other)(error, value, spot, report)
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def _is_braces(error: ValidationError, value: Any, spot: Spot) -> bool:
     """Whether a mapping stands where a text may, and is most likely one: {name}."""
-    may_be_text = isinstance(error.schema, Mapping) and "string" in _listed(error.schema.get("type"))
+    may_be_text = isinstance(error.schema, Mapping) and "string" in listed(error.schema.get("type"))
     names = isinstance(value, Map) and bool(value) and all(inner is None for inner in value.values())
     return may_be_text and names and spot.starts("{")
 
 
 def _type(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
-    _report(wrong_type(_listed(error.validator_value), value, spot), report)
-    spot.excuse()
-
-
-def _report(misread: Misread, report: Report) -> None:
+    misread = wrong_type(listed(error.validator_value), value, spot)
     report.add(misread.code, misread.spot, misread.message, expected=misread.expected)
-
-
-def _known_keys(error: ValidationError) -> Mapping[str, Any]:
-    return error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
-
-
-def _unknown(error: ValidationError, value: Any, report: Report) -> set[str]:
-    """Reports the keys that aren't known; returns the known ones that they were most likely meant to be, or that are
-    missing because of them."""
-    known, schema = _known_keys(error), error.schema if isinstance(error.schema, Mapping) else {}
-    strange = [key for key in value if key not in known and not value.key_spot(key).excused]
-    if "string" in _listed(schema.get("type")) and _is_text(value, strange, known):
-        _report(text_with_colon(value, strange[0], _one_of(known)), report)
-        value.spot.excuse()
-        return {*schema.get("required", ())}
-    meant: set[str] = set()
-    for before, key in _not_inside(value, {*strange}, known):
-        if report.full:
-            break
-        near = nearest(key, known) if report.lists_more else None
-        stray = stray_key(value, key, before) if near is None else None
-        if stray is not None:
-            _report(stray, report)
-            continue
-        if near is not None and near not in value:
-            meant.add(near)
-        message = f"unknown key '{key}'" if known else f"'{key}' can't stand here"
-        report.add("PACK022", value.key_spot(key), message, expected=_one_of(known), meant=(key, known))
-    return meant
-
-
-def _is_text(node: Map, strange: Collection[str], known: Iterable[str]) -> bool:
-    """Whether a mapping that isn't in braces has only keys that are like none that is known, and few of them."""
-    few = 0 < len(strange) == len(node) <= _FEW and not node.spot.starts("{")
-    return few and all(nearest(key, known) is None for key in strange)
-
-
-def _not_inside(node: Map, strange: Container[str], known: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """The strange keys, each with the one before it, but for those right behind a key without a value: they belong to
-    it, and are indented too little, which is said of it."""
-    before, empty = None, False
-    for key, value in node.items():
-        if key not in strange:
-            types = _listed(known[key].get("type", "string")) if key in known else ["string"]
-            empty = value is None and not node.value_spot(key).raw and "string" not in types and "null" not in types
-        elif not empty or node.spot.starts("{"):
-            yield before, key
-        before = key
+    spot.excuse()
 
 
 def _missing(error: ValidationError, value: Any, spot: Spot, report: Report, meant: Collection[Any]) -> None:
     # jsonschema reports each missing key by itself, and names it in the message only.
-    if meant and not _known_keys(error):
+    if meant and not known_keys(error.schema):
         return  # what is missing depends on a condition, and so perhaps on the key that was meant
-    for key in _listed(error.validator_value):
+    for key in listed(error.validator_value):
         missing = key not in value and key not in meant and not spot.excused
         if missing and repr(key) == error.message.removesuffix(" is a required property"):
             report.add("PACK023", spot, f"'{key}' is missing")
 
 
 def _choice(error: ValidationError, value: Any, spot: Spot, report: Report) -> None:
-    names = ["null" if name is None else str(name) for name in _listed(error.validator_value)]
+    names = ["null" if name is None else str(name) for name in listed(error.validator_value)]
     meant = (value, names) if isinstance(value, str) else None
-    report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here", expected=_one_of(names), meant=meant)
+    report.add("PACK024", spot, f"{_shown(value, spot)} can't stand here", expected=one_of(names), meant=meant)
 
 
 def _bound(sentence: str) -> Callable[[ValidationError, Any, Spot, Report], None]:
@@ -355,14 +329,6 @@ def _shown(value: Any, spot: Spot) -> str:
     return (
         f"'{value}'" if isinstance(value, str) else str(spot.raw if isinstance(value, NotJson) else spot.raw or value)
     )
-
-
-def _one_of(names: Iterable[str]) -> str | None:
-    """The names, as far as they are few enough to be read."""
-    listed = list(islice(names, 13))
-    if not listed:
-        return None
-    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
 
 
 _SENTENCES: Mapping[str, Callable[[ValidationError, Any, Spot, Report], None]] = {

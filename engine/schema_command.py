@@ -4,6 +4,7 @@ of the pack can be read, 2 usage."""
 from __future__ import annotations
 
 import json
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ from engine.declared import names_in
 from engine.diagnostics import PackError, Report, render
 from engine.editor import part_of, with_names
 from engine.load import read_unfinished
-from engine.proof.output import NewFile, PackName, check_outputs, existing, write
+from engine.output import NewFile, PackName, check_outputs, existing, write
 from engine.schema import written
 
 FINDINGS = 1
-# What the schema is called, here and beside a pack; the first line of `engine.new.EXAMPLE` names it.
+# What the schema is called, here and mostly beside a pack; the first line of `engine.new.EXAMPLE` names it.
 BESIDE = "pack.schema.json"
 
 
@@ -70,10 +71,18 @@ def _with_names(document: dict[str, Any], path: Path) -> dict[str, Any]:
     return closed
 
 
-def put_beside(pack: Path) -> bool:
-    """Writes the schema of packs beside one, unless there is a file of this name. Returns whether it was written."""
-    path = pack.parent / BESIDE
-    if path.exists():
-        return False
-    write(str(path), schema_text(None, part=pack.name == "pack.yaml"))
-    return True
+def put_beside(pack: Path) -> tuple[str, bool]:
+    """Writes the schema of packs beside one. Returns what it is called, and whether it wasn't there yet.
+
+    A file of this name with something else in it may be the schema of another pack, with that one's names: then the
+    schema is called pack-2.schema.json, or by the next number that is free.
+    """
+    text = schema_text(None, part=pack.name == "pack.yaml")
+    for name in chain([BESIDE], (f"pack-{number}.schema.json" for number in count(2))):
+        path = pack.parent / name
+        if not path.exists():
+            write(str(path), text)
+            return name, True
+        if path.is_file() and path.read_bytes() == text.encode():
+            break
+    return name, False

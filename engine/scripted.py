@@ -33,8 +33,8 @@ def _check_outcome(expected: Map, outcomes: Mapping[str, None], report: Report) 
     if isinstance(expected.get("outcome"), str):
         given = [(expected["outcome"], expected.value_spot("outcome"))]
     for outcome, spot in given:
-        if outcome not in outcomes:
-            message = f"no rule has the outcome '{outcome}'"
+        message = f"no rule has the outcome '{outcome}'"
+        if outcome not in outcomes and not report.repeats("PACK035", spot, message):
             report.add("PACK035", spot, message, expected=listed(outcomes), meant=(outcome, outcomes))
 
 
@@ -46,24 +46,23 @@ def _check_action(pack: Pack, step: Map, report: Report) -> None:
     mistake, words = understood.meaning.phrase, understood.meaning.words
     valid = [value for value in words["valid"] if isinstance(value, str)]
     expected = listed(map(shown, words["valid"]))
+    spot, meant = step.value_spot("do"), None
     if mistake == "invalid.nothing":
-        report.add("PACK035", step.value_spot("do"), "no action is named here", expected=expected)
+        message = "no action is named here"
     elif mistake == "invalid.missing":
         message = f"'{words['action']}' needs '{words['parameter']}'"
-        report.add("PACK035", step.value_spot("do"), message, expected=expected)
     elif mistake == "invalid.action":
-        name = understood.canonical["type"]
-        spot = next((each[1] for key, *each in _parts(do) if key in TYPE_WORDS), step.value_spot("do"))
-        report.add("PACK035", spot, f"there is no action {words['given']}", expected=expected, meant=(str(name), valid))
+        message, meant = f"there is no action {words['given']}", (str(understood.canonical["type"]), valid)
+        spot = next((each[1] for key, *each in _parts(do) if key in TYPE_WORDS), spot)
     elif mistake == "invalid.value":
         spot, value = next(each for key, _, *each in _parts(do) if key == words["parameter"])
-        message = f"'{words['parameter']}' of '{words['action']}' can't be {words['given']}"
-        report.add("PACK035", spot, message, expected=expected, meant=(str(value), valid))
+        message, meant = f"'{words['parameter']}' of '{words['action']}' can't be {words['given']}", (str(value), valid)
     else:
         names = [(key, spot) for key, spot, *_ in _parts(do) if key not in ENVELOPE and key not in valid]
-        name, spot = names[0] if names else ("", step.value_spot("do"))
-        message = f"'{words['action']}' takes no parameter {words['parameter']}"
-        report.add("PACK035", spot, message, expected=expected, meant=(name, valid))
+        name, spot = names[0] if names else ("", spot)
+        message, meant = f"'{words['action']}' takes no parameter {words['parameter']}", (name, valid)
+    if not report.repeats("PACK035", spot, message):
+        report.add("PACK035", spot, message, expected=expected, meant=meant)
 
 
 def _parts(do: Map) -> Iterator[tuple[str, Spot, Spot, Any]]:

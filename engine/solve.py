@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
 from engine.automaton import Automaton, State, automaton
-from engine.diagnostics import Finding
+from engine.diagnostics import Finding, Place
 from engine.pack import REWARD_UNIT, Pack, Scalar, Ticket, once
 from engine.rules import fact_tests, same
 from engine.symmetry import Symmetry
-from engine.turns import manners
+from engine.turns import manner, manners
 
 # How many transitions a search may look at before a ticket counts as not proved; and, when a pack loads, all searches
 # of the pack together: so much, and so much more for each ticket.
@@ -31,6 +31,8 @@ PACK_BUDGET, TICKET_BUDGET = 20_000, 200
 FACTS = 4_096
 # How far past max_steps a search looks, to say how many steps a ticket would need.
 BEYOND = 100
+# How many tickets, or fields, a finding names.
+NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,20 @@ class Budget:
             raise OverBudget
 
 
-# Of a ticket that isn't sound: the code, what is wrong, what was expected.
-_Told = tuple[str, str, str]
+class Unsound(NamedTuple):
+    """What is wrong with a ticket, and what was expected; `needs` is the least max_steps with which it would be sound,
+    where there is one."""
+
+    code: str
+    message: str
+    expected: str
+    needs: int | None = None
 
 
 class Verdict(NamedTuple):
     """What was found of an automaton, None where it is sound, and how many transitions it took."""
 
-    told: _Told | None
+    told: Unsound | None
     spent: int
 
 
@@ -106,6 +114,10 @@ class _Bounds:
             if move.kind == "waive" or any(given.slot == index and not given.wrong for given in move.gives)
         ]
         return tuple(min((end - at for end in settles if end >= at), default=0) + 1 for at in range(len(moves)))
+
+    def asks(self, index: int) -> int:
+        """The asks up to the first turn of a script that settles its own field."""
+        return self._asks[index][0]
 
     def _facts_left(self, state: State) -> int:
         """At least so many steps set the goal's facts: one sets no more of them than the rule that sets the most."""
@@ -275,9 +287,22 @@ def ticket_findings(pack: Pack, verdicts: Verdicts | None = None) -> Iterator[Fi
     What is found is added to `verdicts`, and what is there already isn't looked for: they are of packs that differ in
     their tickets and texts only.
     """
+    found = [*_unsound(pack, {} if verdicts is None else verdicts)]
+    short = [(machine.ticket, told.needs) for machine, told in found if told.needs is not None]
+    if pack.max_steps_place is not None and len(short) > 1:  # it is the one mistake
+        yield _too_few_steps(pack, pack.max_steps_place, short)
+        found = [(machine, told) for machine, told in found if told.needs is None]
+    for machine, told in found:
+        message = f"ticket '{machine.ticket.id}' {told.message}"
+        cause = _asks_needed(machine) if told.needs is not None else None
+        message = f"{message}: {cause}" if cause else message
+        yield Finding(told.code, message, machine.ticket.place, expected=told.expected)
+
+
+def _unsound(pack: Pack, known: Verdicts) -> Iterator[tuple[Automaton, Unsound]]:
+    """The first variant of each ticket that isn't sound, and what is wrong with it."""
     budget = Budget(PACK_BUDGET + TICKET_BUDGET * len(pack.tickets))
-    known = {} if verdicts is None else verdicts
-    judged: dict[Hashable, _Told | None] = {}
+    judged: dict[Hashable, Unsound | None] = {}
     for ticket in pack.tickets.values():
         for machine in variants(pack, ticket):
             shape = Symmetry(machine).shape()
@@ -285,12 +310,38 @@ def ticket_findings(pack: Pack, verdicts: Verdicts | None = None) -> Iterator[Fi
                 judged[shape] = _judged(machine, shape, known, budget)
             told = judged[shape]
             if told is not None:
-                code, message, expected = told
-                yield Finding(code, f"ticket '{ticket.id}' {message}", ticket.place, expected=expected)
+                yield machine, told
                 break
 
 
-def _judged(machine: Automaton, shape: Hashable, known: Verdicts, budget: Budget) -> _Told | None:
+def _too_few_steps(pack: Pack, place: Place, tickets: Sequence[tuple[Ticket, int]]) -> Finding:
+    """One finding for all tickets that need more steps than the pack gives."""
+    most = max(needs for _, needs in tickets)
+    first = ", ".join(f"'{ticket.id}' needs {needs}" for ticket, needs in tickets[:NAMED])
+    more = f", and {len(tickets) - NAMED:,} more" if len(tickets) > NAMED else ""
+    message = f"{pack.max_steps} steps are too few for {len(tickets):,} of {len(pack.tickets):,} tickets: {first}{more}"
+    return Finding("PACK060", message, place, expected=f"max_steps of at least {most}")
+
+
+def _asks_needed(machine: Automaton) -> str | None:
+    """What takes so long in a ticket, in words: the asks for each field, and who puts them off. None where one field's
+    answer may tell another field."""
+    ticket, state = machine.ticket, machine.initial
+    slots = [machine.index[name] for name in ticket.required]
+    slots = [slot for slot in slots if state.slots[slot].value in ("none", "wrong")]
+    if not slots or Symmetry(machine).related or not all(machine.scripts[slot].moves for slot in slots):
+        return None
+    bounds = _Bounds(machine, frozenset())
+    asks = sorted(((bounds.asks(slot), machine.fields[slot]) for slot in slots), key=lambda one: -one[0])
+    first = ", ".join(f"{number} for '{name}'" for number, name in asks[:NAMED])
+    more = f", {sum(number for number, _ in asks[NAMED:])} for others" if len(asks) > NAMED else ""
+    total, ahead = sum(number for number, _ in asks), sum(machine.scripts[slot].ahead for slot in slots)
+    people = [name for name in ticket.people if manner(ticket, machine.pack.people[name]) == machine.manner]
+    put_off = f", of which the person '{people[0]}' puts off {ahead}" if ahead and people else ""
+    return f"it takes {total} {'ask' if total == 1 else 'asks'} ({first}{more}){put_off}"
+
+
+def _judged(machine: Automaton, shape: Hashable, known: Verdicts, budget: Budget) -> Unsound | None:
     """What is known of a shape costs as much of the budget as when it was found, so what comes out is the same."""
     before = budget.left
     if shape in known and known[shape].spent <= before:
@@ -302,12 +353,12 @@ def _judged(machine: Automaton, shape: Hashable, known: Verdicts, budget: Budget
     return told
 
 
-def _verdict(machine: Automaton, budget: Budget) -> _Told | None:
-    """(code, what is wrong, what was expected), or None for a sound automaton."""
+def _verdict(machine: Automaton, budget: Budget) -> Unsound | None:
+    """What is wrong, or None for a sound automaton."""
     maximum, most = machine.pack.rewards.maximum, machine.pack.max_steps
     never = _never_set(machine)
     if never is not None:
-        return "PACK060", f"can't be resolved: its goal needs {never}", "a rule that sets it, and can fire"
+        return Unsound("PACK060", f"can't be resolved: its goal needs {never}", "a rule that sets it, and can fire")
     try:
         found = _search(machine, most, budget)
         if found is not None and found.best == maximum:
@@ -315,11 +366,12 @@ def _verdict(machine: Automaton, budget: Budget) -> _Told | None:
         longer = _search(machine, most + BEYOND, budget)
     except OverBudget:
         expected = "fewer fields or facts, or shorter scripts"
-        return "PACK062", "is not proved: it has more states than can be looked at", expected
-    expected = "a way to the goal without waste"
+        return Unsound("PACK062", "is not proved: it has more states than can be looked at", expected)
+    expected, needs = "a way to the goal without waste", None
     if longer is not None and longer.best == maximum:
-        expected = f"max_steps of at least {longer.optimal_steps}"
+        needs = longer.optimal_steps
+        expected = f"max_steps of at least {needs}"
     if found is None:
-        return "PACK060", f"can't be resolved in {most} steps", expected
+        return Unsound("PACK060", f"can't be resolved in {most} steps", expected, needs)
     best, whole = found.best / REWARD_UNIT, maximum / REWARD_UNIT
-    return "PACK061", f"has a best possible return of {best}, not {whole}", expected
+    return Unsound("PACK061", f"has a best possible return of {best}, not {whole}", expected, needs)

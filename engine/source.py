@@ -19,7 +19,7 @@ from yaml._yaml import CParser
 from engine.diagnostics import Report
 from engine.encoding import decode
 from engine.indentation import key_beside
-from engine.nodes import MAX_NODES, File, Map, Seq, Spot, mark_of, reading
+from engine.nodes import MAX_NODES, MERGE, File, Map, Seq, Spot, mark_of, reading
 from engine.scalars import RESOLVERS, resolve
 from engine.suspects import Around, look_closer
 from engine.syntax import Mistake, explain
@@ -56,7 +56,8 @@ def open_file(path: Path, budget: Budget, report: Report) -> File | None:
     start = File(name, "").spot(0)
     try:
         if not path.is_file():
-            report.add("PACK001", start, "this is not a file" if path.exists() else "there is no such file")
+            why = "this link leads nowhere" if path.is_symlink() else "there is no such file"
+            report.add("PACK001", start, "this is not a file" if path.exists() else why)
             return None
         with path.open("rb") as stream:
             content = stream.read(budget.bytes + 1)
@@ -186,7 +187,7 @@ class _Builder:
                 node.marks.append(mark)
             elif frame.key is None:
                 frame.key, frame.key_mark, frame.skip = value, mark, False
-                if type(value) is not str or value in node or value == "<<":
+                if type(value) is not str or value in node or value == MERGE:
                     self.odd_key(frame, value, mark, raw)
             else:
                 if not frame.skip:
@@ -281,6 +282,7 @@ class _Builder:
     def odd_key(self, frame: _Frame, value: Any, mark: int, raw: str | None) -> None:
         """A key that isn't text, that was given before, or that may be a merge key: reports what is wrong with it."""
         node, spot = frame.node, Spot(self.file, mark)
+        assert isinstance(node, Map)
         if raw is not None:
             number = _COMMA.search(self.file.text, max(0, spot.offset - 20), spot.offset)
             if frame.flow and number is not None:
@@ -291,18 +293,23 @@ class _Builder:
                 self.finding("PACK009", mark, f"a key must be text: {reading(value, raw)}; quote it")
             frame.key = value = raw
         elif type(value) is not str:
-            braces = spot.starts("{") and node.spot.starts("{{")
-            what = "braces start a mapping; quote a text that begins with '{'" if braces else "a key must be text"
             frame.key, frame.skip = "", True
-            self.braces = node.mark >> 24 & 0xFFFFFF if braces else self.braces
-            self.finding("PACK009", node.mark, what)
-        elif value == "<<" and spot.starts("<<"):
+            if spot.starts("{") and node.spot.starts("{{"):
+                self.braces = node.mark >> 24 & 0xFFFFFF
+                self.finding("PACK009", node.mark, "braces start a mapping; quote a text that begins with '{'")
+            elif not spot.excused:
+                node.spot.excuse()  # nobody knows which key it was to be
+                self.finding("PACK009", mark, f"a key must be text, and {reading(value, None)}; quote it")
+        elif value == MERGE and spot.starts(MERGE):
             # What the merged keys would have brought is missing, here or further out.
             for outer in self.stack:
                 outer.node.spot.excuse()
             frame.skip = True
-            self.finding("PACK008", mark, "packs don't allow merge keys ('<<'); write the keys out")
-        if not frame.skip and isinstance(node, Map) and value in node:
+            node.again.add(MERGE)
+            message = "packs don't allow merge keys ('<<'); write the keys out"
+            if not self.report.repeats("PACK008", spot, message):
+                self.finding("PACK008", mark, message)
+        if not frame.skip and value in node:
             first = node.key_spot(value).place.line
             message = f"'{value}' is given twice (first at line {first})"
             if self.lacks_dash(frame, mark):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 from yaml._yaml import CParser
 
-from engine.indentation import Line, above, fitting, line_of
+from engine.indentation import Line, above, fitting, line_of, too_far_left
 from engine.syntax import (
     AFTER_QUOTE,
     BETWEEN,
@@ -89,10 +89,13 @@ def _vague(mistake: Mistake, text: str, line: Line, around: Around) -> Closer | 
         return Closer(start, f"the text that '{block['sign']}' starts has to be indented deeper than the line above")
     if mistake.message == LINE_ABOVE:
         return _goes_on(mistake, line, lines, around)
-    wanted = fitting(line, lines) if mistake.message == INDENTATION else None
-    if wanted is not None:
-        return Closer(mistake.at.offset, "this line doesn't fit the ones above: it is indented wrongly", wanted)
-    return None
+    if mistake.message != INDENTATION:
+        return None
+    wanted, other = fitting(line, lines), too_far_left(line, lines)
+    message = "this line doesn't fit the ones above: it is indented wrongly"
+    if other is not None:
+        message += f", or '{_cut(other.text[other.content :].split(':')[0])}' on line {other.number} is"
+    return Closer(mistake.at.offset, message, wanted) if wanted is not None or other is not None else None
 
 
 def _goes_on(mistake: Mistake, line: Line, lines: Sequence[Line], around: Around) -> Closer | None:

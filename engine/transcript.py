@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
-from unicodedata import category
 
 from engine.case import Case, make_case
 from engine.episode import Episode, EpisodeOver
 from engine.pack import REWARD_UNIT, Pack
+from engine.terminal import printable
 
 # The second form says what each step cost. Both are played again.
 FORMAT = 2
+
+# What JSON may hold as it is, though to some readers of lines it ends one.
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 # Objects and arrays inside each other: more than any body of a request may have, and few enough to be written again.
 MAX_DEPTH: Final = 100
@@ -97,8 +101,10 @@ def _regrets(episode: Episode) -> dict[str, Any]:
 
 
 def line(document: Mapping[str, Any]) -> bytes:
-    """The transcript as JSON on a line of its own: compact, in UTF-8, keys in their order."""
+    """The document as JSON on a line of its own: compact, in UTF-8, keys in their order."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if not text.isascii():
+        text = _LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text)
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8
@@ -159,14 +165,6 @@ def replay(raw: bytes, pack_of: Callable[[str], Pack]) -> Difference | None:
     about = {name: value for name, value in document.items() if name not in told}
     played = _told(moments, about, document.get("end_reason"), form)
     return _difference(raw, line(played), document, played)
-
-
-def printable(text: str) -> str:
-    """Text of a stranger's, for a terminal: what can't be printed comes as an escape, all but blanks of any width."""
-    return "".join(
-        character if character.isprintable() or category(character) == "Zs" else repr(character)[1:-1]
-        for character in text
-    )
 
 
 def _difference(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from engine.contract import Contract
-from engine.diagnostics import Report
+from engine.diagnostics import Place, Report
 from engine.filters import TemplateError
 from engine.nodes import Map, Seq, Spot, entries, items, reading, string
 from engine.pack import Category, Fact, Field, Noise, Person, Scalar, Text
@@ -73,11 +73,11 @@ class Vocabulary:
         self.choices: dict[str, Choices] = {}
         self._add_facts(entries(document, "facts"))
         self.categories = {name: Category(name, name, ()) for name in refused.names("categories")} | {
-            name: Category(name, string(node, "description", name), self.names(node, "requires"))
-            for name, node in _maps(entries(document, "categories"))
+            name: Category(name, string(node, "description", name), self.names(node, "requires"), place)
+            for name, node, place in _maps(entries(document, "categories"))
         }
         self.people = {name: Person(name, name) for name in refused.names("people")} | {
-            name: self._person(name, node) for name, node in _maps(entries(document, "people"))
+            name: self._person(name, node, place) for name, node, place in _maps(entries(document, "people"))
         }
         self.noise = self._noise(document, self.noises) if "noise" in document else Noise()
         # Who the customers of tickets are that name nobody.
@@ -88,12 +88,12 @@ class Vocabulary:
             spot = nodes.key_spot(list(nodes)[MAX_FIELDS])
             self.report.add("PACK012", spot, f"the pack is too large: {MAX_FIELDS} fields are the most")
         fields = {name: Field(name, name, {}) for name in self.refused.names("fields")}
-        for name, node in _maps(nodes):
+        for name, node, place in _maps(nodes):
             if name in fields:
                 continue
             sample = node.get("sample")
             drawn = tuple(sample) if isinstance(sample, Seq) else sample
-            fields[name] = Field(name, string(node, "description", name), dict(entries(node, "schema")), drawn)
+            fields[name] = Field(name, string(node, "description", name), dict(entries(node, "schema")), drawn, place)
         return fields
 
     def _add_contract_fields(self, nodes: Map, contract_fields: tuple[str, ...]) -> None:
@@ -111,7 +111,7 @@ class Vocabulary:
     def _add_facts(self, nodes: Map) -> None:
         for name in self.refused.names("facts"):
             self.facts[name], self.choices[name] = Fact(name, (), ""), Choices(())
-        for name, node in _maps(nodes):
+        for name, node, _ in _maps(nodes):
             spot = nodes.key_spot(name)
             if name in self.fields:
                 self.report.add("PACK041", spot, f"'{name}' is a field already; a fact needs a name of its own")
@@ -144,7 +144,7 @@ class Vocabulary:
             message_here = f"{message}, as {reading(nodes[index], where.raw)}; quote it if it is text"
             self.report.add("PACK034", where, message_here)
 
-    def _person(self, name: str, node: Map) -> Person:
+    def _person(self, name: str, node: Map, place: Place) -> Person:
         return Person(
             name,
             string(node, "description", name),
@@ -154,13 +154,15 @@ class Vocabulary:
             refuses_with=self._texts(node, "refuses_with", self.said),
             fields=self.names(node, "fields") if "fields" in node else None,
             noise=self._noise(node, self.said) if "noise" in node else None,
+            place=place,
         )
 
     def _noise(self, node: Map, said: list[tuple[Text, frozenset[str], Spot]]) -> Noise:
+        place, parts = node.key_spot("noise").place, entries(node, "noise")
         if isinstance(node["noise"], Seq):
-            return Noise(after=self._texts(node, "noise", said))
-        parts = entries(node, "noise")
-        return Noise(self._texts(parts, "before", said), self._texts(parts, "after", said), _count(parts, "one_in", 1))
+            return Noise(after=self._texts(node, "noise", said), place=place)
+        before, after = self._texts(parts, "before", said), self._texts(parts, "after", said)
+        return Noise(before, after, _count(parts, "one_in", 1), place)
 
     def _texts(self, node: Map, key: str, said: list[tuple[Text, frozenset[str], Spot]]) -> tuple[Text, ...]:
         """A list of texts that may be said; they are added to `said`."""
@@ -189,13 +191,14 @@ class Vocabulary:
     def unknown_field(self, name: str, spot: Spot) -> None:
         self.unknown("PACK030", "field", name, self.fields, spot)
 
-    def unknown(self, code: str, what: str, name: str, known: Iterable[str], spot: Spot) -> None:
-        """Reports a name that isn't declared, with the nearest one that is."""
-        sections, known = _DECLARING[code], [*known]
+    def unknown(self, code: str, what: str, name: str, known: Collection[str], spot: Spot) -> None:
+        """Reports a name that isn't declared, with the nearest one that is: once, wherever it is named again."""
+        sections = _DECLARING[code]
         if not any(self.refused.whole(section) for section in sections):
             none = "" if known else f": there is none, as nothing stands under `{sections[0]}`"
             message = f"unknown {what} '{name}'{none}"
-            self.report.add(code, spot, message, expected=listed(known), meant=(name, known))
+            if not self.report.repeats(code, spot, message):
+                self.report.add(code, spot, message, expected=listed(known), meant=(name, known))
 
     def distinct(self, values: tuple[Scalar, ...], nodes: Seq) -> None:
         """Reports values that are listed twice."""
@@ -227,10 +230,12 @@ class Vocabulary:
     def one_of(self, value: Any, choices: Choices, code: str, what: str, spot: Spot) -> None:
         """Reports a value that isn't one of a fact's or a parameter's."""
         if isinstance(value, str | int) and choices.values and value not in choices:
+            message = f"{what} can't be {shown(value)}"
+            if self.report.repeats(code, spot, message):
+                return
             texts = [one for one in choices.values if isinstance(one, str)]
             meant = (value, texts) if isinstance(value, str) else None
-            expected = listed(shown(one) for one in choices.values)
-            self.report.add(code, spot, f"{what} can't be {shown(value)}", expected=expected, meant=meant)
+            self.report.add(code, spot, message, expected=listed(map(shown, choices.values)), meant=meant)
 
     def settings(self, node: Map, key: str) -> Mapping[str, Scalar]:
         """Facts with the values that they are to have."""
@@ -317,5 +322,6 @@ def _count(node: Map, key: str, default: int) -> int:
     return int(value) if isinstance(value, int | float) else default
 
 
-def _maps(nodes: Map) -> list[tuple[str, Map]]:
-    return [(name, node) for name, node in nodes.items() if isinstance(node, Map)]
+def _maps(nodes: Map) -> list[tuple[str, Map, Place]]:
+    """The mappings by name, and where each is written."""
+    return [(name, node, nodes.key_spot(name).place) for name, node in nodes.items() if isinstance(node, Map)]

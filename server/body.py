@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from server.problems import Problem, quoted
 
 MAX_BODY = 64 * 1024  # bytes

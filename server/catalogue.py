@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.action import action_schema
 from engine.contract import Contract
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from engine.pack import Pack, Ticket
 from server import openapi
 from server.body import MAX_ID

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.case import pick_ticket
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from engine.pack import Pack, Split
 from engine.split import SPLITS, splits
 from server.body import MAX_ID, ResetBody

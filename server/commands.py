@@ -1,4 +1,7 @@
-"""The command line of the store: `deskproof episodes`, `deskproof replay`. Exit codes: 0 fine, 1 findings, 2 usage."""
+"""The command line of the store: `deskproof episodes`; and `deskproof replay`, of its episodes or of a run's.
+
+Exit codes: 0 fine, 1 findings, 2 usage.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import click
 from rich.console import Console
@@ -20,7 +23,9 @@ from rich.markup import escape
 
 from engine.contract import load_contract
 from engine.diagnostics import PackError
+from engine.evaluation.replay.command import replay_folder
 from engine.load import load_pack, shipped_packs
+from engine.output import NewFile
 from engine.pack import Pack
 from engine.transcript import Unreadable, line, transcript
 from engine.transcript import replay as replay_line
@@ -126,16 +131,35 @@ def prune(url: str | None, span: int) -> None:
 
 @click.command()
 @_store
-@click.argument("file", type=click.File("rb"))
+@click.argument("what", type=click.Path(exists=True, allow_dash=True), metavar="FILE|RUN")
 @click.option(
-    "--pack", "paths", multiple=True, type=click.Path(path_type=Path), help="A pack to play from; repeatable."
+    "--pack",
+    "paths",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Of a file: a pack to play from; repeatable.",
 )
-def replay(url: str | None, file: BinaryIO, paths: tuple[Path, ...]) -> None:
-    """Play every transcript of FILE again, from its pack's digest, ticket, seed and actions.
+@click.option("--sign-off", type=NewFile(), metavar="FILE", help="Of a run: write what was checked, as JSON.")
+def replay(url: str | None, what: str, paths: tuple[Path, ...], sign_off: str | None) -> None:
+    """Play what was played again, from actions alone, and compare.
 
-    The packs are those named by --pack, the shipped ones, and those that the store keeps. Exits 1 at the first byte
-    that differs, or where a line can't be played.
+    FILE has exported episodes. The packs are those named by --pack, the shipped ones, and those that the store keeps.
+    Exits 1 at the first byte that differs, or where a line can't be played.
+
+    RUN is the folder of a run of `deskproof eval`: every episode is played again on the packs in it, these are proved
+    again, and the numbers are worked out from what comes of it. Exits 1 where anything differs, 2 where it is no run.
     """
+    if Path(what).is_dir():
+        if url is not None or paths:
+            raise click.UsageError("A run is played on the packs in its folder: no --store, no --pack.")
+        raise SystemExit(replay_folder(Path(what), sign_off))
+    if sign_off is not None:
+        raise click.UsageError("--sign-off is about the folder of a run.")
+    with click.open_file(what, "rb") as file:
+        _replay_file(file, paths, url)
+
+
+def _replay_file(file: IO[bytes], paths: tuple[Path, ...], url: str | None) -> None:
     packs = {pack.digest: pack for pack in map(_loaded, (*shipped_packs(), *paths))}
 
     def pack_of(digest: str) -> Pack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from engine.pack import Pack
 from engine.tools import explained
 from server.body import MAX_ID

@@ -19,7 +19,7 @@ from engine.proof import told
 from engine.proof.certificate import VERDICTS, summary
 from engine.proof.prove import BUDGET, prove
 from engine.proof.result import KINDS, Check
-from engine.transcript import printable
+from engine.terminal import printable
 from server import json_file
 
 logger = logging.getLogger("server")

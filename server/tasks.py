@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from engine.pack import Pack, Split
 from engine.split import SPLITS, splits
 from server.body import MAX_ID, range_body, split_body, task_body

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,19 @@ from engine.pack import Pack
 settings.register_profile(
     "soak", max_examples=400, deadline=None, derandomize=os.environ.get("CI") == "true", print_blob=True
 )
+
+# OpenEnv does without it but for its web pages, which nothing here asks for; loading it takes seconds.
+sys.modules["gradio"] = None  # type: ignore[assignment]
+
+
+def pytest_collection() -> None:
+    """What is collected stays to the end, so looking for garbage among it is in vain, then and afterwards."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

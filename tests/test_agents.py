@@ -1,21 +1,22 @@
-"""Agents: functions and addresses that are asked what to do next, and what is said of those that don't answer."""
+"""Agents that are functions: they are asked what to do next, and what is said of those that don't answer."""
 
 from __future__ import annotations
 
-import json
-import socket
+import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from bdb import Bdb
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.evaluation.agents import AgentError, FunctionAgent, named_agent
-from engine.evaluation.http_agent import MAX_ANSWER, HttpAgent
+from engine.evaluation.interrupting import Cut, interrupted
 from engine.evaluation.spent import AgentStopped
 
 TOOLS = [
@@ -24,9 +25,6 @@ TOOLS = [
 ]
 SEEN = {"step_count": 0}
 ACTION = {"type": "ask", "field": "order"}
-
-
-# -- Functions
 
 
 class Callable_:
@@ -57,7 +55,15 @@ FUNCTIONS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         {"name": "ask", "arguments": {"field": "order"}},
     ),
     (lambda observation: {"type": "ask", "fields": ("a", "b")}, {"type": "ask", "fields": ["a", "b"]}),
+    # An action that isn't valid is a step of the episode: the agent says that it is one.
     (lambda observation: {}, {}),
+    (lambda observation: {"type": None}, {"type": None}),
+    (lambda observation: {"action": {}}, {}),
+    (lambda observation: {"action": {"error": "?"}}, {"error": "?"}),
+    (
+        lambda observation: {"method": "tools/call", "params": {"name": "ask"}},
+        {"method": "tools/call", "params": {"name": "ask"}},
+    ),
 ]
 
 
@@ -75,6 +81,11 @@ async def awaited(observation: Any) -> Any:
     return ACTION
 
 
+class Awaitable_:
+    def __await__(self) -> Any:
+        yield
+
+
 def raising(observation: Any) -> Any:
     raise ValueError("no\nidea")
 
@@ -87,10 +98,17 @@ BAD: list[tuple[Callable[..., Any], str]] = [
     (is_no_action, 'gave "resolve", which is no action: an object whose "type" is one of "ask", "⚠️ stop".'),
     (lambda observation: None, "gave null, which is no action: "),
     (lambda observation: [ACTION], 'gave [{"type": "ask", "field": "order"}], which is no action: '),
+    (lambda observation: {"error": "no key"}, 'gave {"error": "no key"}, which is no action: an object whose "type" '),
+    (lambda observation: {"field": "order"}, 'gave {"field": "order"}, which is no action: '),
+    (lambda observation: {"action": "stop"}, 'gave {"action": "stop"}, which is no action: '),
+    (lambda observation: {"action": [ACTION]}, 'gave {"action": [{"type": "ask", "field": "order"}]}, which is no '),
+    (lambda observation: {"action": None, "thought": "?"}, 'gave {"action": null, "thought": "?"}, which is no '),
     (lambda observation: {"type": {1, 2}}, "which is no JSON (Object of type set is not JSON serializable)."),
     (lambda observation: {"type": float("nan")}, "which is no JSON ("),
     (lambda observation: "x" * 10_000, 'gave "' + "x" * 299 + "…, which is no action"),
     (awaited, "is a coroutine: give a function that runs it (asyncio.run)."),
+    (lambda observation: awaited(observation), "is a coroutine: give a function that runs it (asyncio.run)."),
+    (lambda observation: Awaitable_(), "is a coroutine: give a function that runs it (asyncio.run)."),
     (raising, "raised ValueError: no idea"),
 ]
 
@@ -130,6 +148,114 @@ def test_a_function_that_takes_something_else_is_refused_at_once(function: Calla
         FunctionAgent(function)
 
 
+def test_one_that_is_a_coroutine_is_refused_before_it_is_asked() -> None:
+    with pytest.raises(AgentError, match="is a coroutine"):
+        FunctionAgent(awaited)
+
+
+def test_what_a_function_does_to_its_tools_changes_none_of_the_next_step() -> None:
+    seen: list[Any] = []
+
+    def act(observation: Any, tools: Any) -> Any:
+        seen.append(deepcopy(tools))
+        tools[0]["inputSchema"]["properties"] = None
+        tools.clear()
+        return ACTION
+
+    agent = FunctionAgent(act)
+    for _ in range(2):
+        agent(SEEN, TOOLS)
+    assert seen == [TOOLS, TOOLS]
+    assert TOOLS[0]["inputSchema"] == {}
+
+
+# -- Too long
+
+
+def hanging(observation: Any) -> Any:
+    threading.Event().wait(30)
+
+
+def swallowing(observation: Any) -> Any:
+    try:
+        hanging(observation)
+    except Exception:
+        return ACTION
+
+
+@pytest.mark.parametrize("function", [hanging, swallowing])
+def test_a_function_is_interrupted_when_its_time_is_up(function: Callable[..., Any]) -> None:
+    with pytest.raises(AgentError) as failed:
+        FunctionAgent(function, seconds=0.05)(SEEN, TOOLS)
+    assert str(failed.value) == f"The agent {__name__}:{function.__name__} gave no answer within 0.05 s."
+    trace = str(failed.value.trace)
+    assert trace.startswith(f'It was here:\n  File "{__file__}", line ')
+    assert "threading.Event().wait(30)" in trace
+    assert "engine" not in trace
+
+
+def test_one_in_time_leaves_the_alarm_of_others_as_it_was() -> None:
+    before = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    mine = signal.getsignal(signal.SIGALRM)
+    try:
+        for theirs in (0.0, 100.0, 1_000.0):  # before the end of the agent's time, and after it
+            signal.setitimer(signal.ITIMER_REAL, theirs)
+            assert FunctionAgent(lambda observation: ACTION, seconds=200)(SEEN, TOOLS) == ACTION
+            left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            assert theirs - 60 < left <= theirs
+            assert signal.getsignal(signal.SIGALRM) is mine
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+class Rang(BaseException):
+    pass
+
+
+def test_an_alarm_of_others_that_rings_earlier_is_heard() -> None:
+    def rings(number: int, frame: Any) -> None:
+        raise Rang
+
+    def act(observation: Any) -> Any:
+        try:
+            hanging(observation)
+        except Rang:
+            return ACTION
+
+    before = signal.signal(signal.SIGALRM, rings)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        assert FunctionAgent(act, seconds=2)(SEEN, TOOLS) == ACTION
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_limit_around_it_that_is_reached_first_is_no_failure_of_its() -> None:
+    theirs = interrupted(time.monotonic() + 0.05, "theirs")
+    with pytest.raises(Cut, match="theirs"), theirs as interruptible, interruptible:
+        FunctionAgent(hanging, seconds=20)(SEEN, TOOLS)
+
+
+def test_one_that_is_debugged_has_all_the_time_it_needs() -> None:
+    def act(observation: Any) -> Any:
+        before, debugger = sys.gettrace(), Bdb()
+        debugger.reset()
+        sys.settrace(debugger.trace_dispatch)
+        try:
+            while signal.getitimer(signal.ITIMER_REAL)[0]:  # until the alarm has rung, and found somebody at work
+                pass
+        finally:
+            sys.settrace(before)
+        return ACTION
+
+    assert FunctionAgent(act, seconds=0.05)(SEEN, TOOLS) == ACTION
+
+
+def test_outside_the_main_thread_nothing_is_interrupted() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(FunctionAgent(lambda observation: ACTION, seconds=1), SEEN, TOOLS).result() == ACTION
+
+
 def test_what_a_function_does_to_what_it_gave_changes_nothing() -> None:
     given: dict[str, Any] = {"type": "ask", "list": [1]}
     answer = FunctionAgent(lambda observation: given)(SEEN, TOOLS)
@@ -137,7 +263,7 @@ def test_what_a_function_does_to_what_it_gave_changes_nothing() -> None:
     assert answer == {"type": "ask", "list": [1]}
 
 
-# -- Functions by name
+# -- By name
 
 
 @pytest.fixture
@@ -190,148 +316,3 @@ def test_a_module_that_fails_shows_where(module: Callable[[str], str]) -> None:
     with pytest.raises(AgentError, match="can't be imported: SyntaxError") as failed:
         named_agent(f"{name}:act")
     assert "def act(:" in str(failed.value.trace)
-
-
-# -- Addresses
-
-
-Respond = Callable[["Handler"], None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    respond: Respond
-    asked: list[tuple[str, Any, int]]  # of each request its path, its body, and the port that it came from
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append((self.path, body, self.client_address[1]))
-        type(self).respond(self)
-
-    def say(self, content: bytes | Any, status: int = 200, **headers: str) -> None:
-        content = content if isinstance(content, bytes) else json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None: ...
-
-
-@contextmanager
-def answering(respond: Respond) -> Iterator[tuple[str, list[tuple[str, Any, int]]]]:
-    """A server of an agent: its address, and what it is asked."""
-    asked: list[tuple[str, Any, int]] = []
-    handler = type("AgentHandler", (Handler,), {"respond": staticmethod(respond), "asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_an_address_is_asked_all_there_is_to_know() -> None:
-    with answering(lambda handler: handler.say(ACTION)) as (url, asked):
-        agent = HttpAgent(f"{url}/agent?key=1")
-        assert agent({"text": "⚠️"}, TOOLS, instructions="Be quick.", episode_id="e1") == ACTION
-        agent.close()
-    ((path, body, _),) = asked
-    assert path == "/agent?key=1"
-    assert body == {"observation": {"text": "⚠️"}, "tools": TOOLS, "instructions": "Be quick.", "episode_id": "e1"}
-
-
-def test_an_action_may_stand_inside() -> None:
-    with answering(lambda handler: handler.say({"action": ACTION, "thought": "well"})) as (url, _):
-        agent = HttpAgent(url)
-        assert agent(SEEN, TOOLS) == ACTION
-        agent.close()
-
-
-def test_a_connection_is_kept_and_one_that_has_gone_is_opened_again() -> None:
-    with answering(lambda handler: handler.say(ACTION)) as (url, asked):
-        agent = HttpAgent(url)
-        for _ in range(3):
-            agent(SEEN, TOOLS)
-        agent.close()
-    assert len({port for _, _, port in asked}) == 1
-
-    def hang_up(handler: Handler) -> None:
-        handler.say(ACTION)
-        handler.close_connection = True  # without a word
-
-    with answering(hang_up) as (url, asked):
-        agent = HttpAgent(url)
-        for _ in range(3):
-            assert agent(SEEN, TOOLS) == ACTION
-            time.sleep(0.05)
-        agent.close()
-    assert len({port for _, _, port in asked}) == 3
-
-
-def slowly(handler: Handler) -> None:
-    time.sleep(1)
-
-
-def drip(handler: Handler) -> None:
-    handler.send_response(200)
-    handler.end_headers()
-    with suppress(OSError):  # nobody listens to the end
-        for _ in range(20):
-            handler.wfile.write(b" ")
-            time.sleep(0.05)
-
-
-def nothing(handler: Handler) -> None:
-    handler.close_connection = True
-
-
-ANSWERS: list[tuple[Respond, str]] = [
-    (lambda handler: handler.say(b"out of order", 500), "answered 500 Internal Server Error: out of order"),
-    (lambda handler: handler.say(b"", 404), "answered 404 Not Found."),
-    (lambda handler: handler.say(ACTION, 201), "answered 201 Created: "),
-    (lambda handler: handler.say(b"", 307, Location="http://127.0.0.1:1"), "answered 307 Temporary Redirect."),
-    (lambda handler: handler.say(b"resolve"), "answered what isn't JSON: resolve"),
-    (lambda handler: handler.say(b"\xff\x1b[2J"), "answered what isn't JSON: �\\x1b[2J"),
-    (lambda handler: handler.say(b"[" * 200_000), "answered what isn't JSON: [[["),
-    (
-        lambda handler: handler.say(["resolve"]),
-        'answered ["resolve"], which is no action: an object whose "type" is one of "ask"',
-    ),
-    (lambda handler: handler.say(b" " * (MAX_ANSWER + 1)), "answered with more than 1,048,576 bytes."),
-    (slowly, "gave no answer within 0.3 s."),
-    (drip, "gave no answer within 0.3 s."),
-    (nothing, "can't be asked: Remote end closed connection without response"),
-]
-
-
-@pytest.mark.parametrize(("respond", "said"), ANSWERS)
-def test_what_is_no_answer_is_said(respond: Respond, said: str) -> None:
-    with answering(respond) as (url, _):
-        agent = HttpAgent(url, 0.3)
-        with pytest.raises(AgentError) as failed:
-            agent(SEEN, TOOLS)
-        agent.close()
-    assert str(failed.value).startswith(f"The agent {url} {said}")
-    assert len(str(failed.value)) < 500
-    assert failed.value.trace is None
-
-
-def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
-        with pytest.raises(AgentError, match=f"The agent {url} can't be asked: Connection refused"):
-            HttpAgent(url)(SEEN, TOOLS)
-
-
-@pytest.mark.parametrize(
-    "url", ["", "localhost:8000", "ftp://host/", "http://", "http://host:port/", "http://a b/", "http://h\n/"]
-)
-def test_what_is_no_address_is_refused_at_once(url: str) -> None:
-    with pytest.raises(AgentError, match="is no address of an agent"):
-        HttpAgent(url)

@@ -26,6 +26,7 @@ SHELL = (
     "cli",
     "entry",
     "explain_command",
+    "output",
     "play",
     "evaluation",
     "training",
@@ -35,7 +36,7 @@ SHELL = (
     "watch",
 )
 COMMANDS = (
-    *(f"engine/proof/{name}.py" for name in ("commands", "diff_command", "output", "report")),
+    *(f"engine/proof/{name}.py" for name in ("commands", "diff_command", "report")),
     *(f"engine/importing/{name}.py" for name in ("csv_command", "form_command", "placing")),
     "engine/preview/command.py",
 )

@@ -42,7 +42,7 @@ def test_each_mistake_is_told_of_once_with_its_place(case: Case) -> None:
     for block in re.split(r"^(?=pack\.yaml:)", case.said, flags=re.MULTILINE)[1:]:
         _, line, caret, *more = block.splitlines()
         assert caret.strip() == "^" and len(caret) <= len(line) + 1
-        assert all(each.startswith(("  expected: ", "  did you mean '")) for each in more)
+        assert all(each.startswith(("  expected: ", "  did you mean '", "  also at ")) for each in more)
 
 
 def test_there_are_enough() -> None:
@@ -76,6 +76,11 @@ def test_there_are_enough() -> None:
             b"id;task;message\nt-1;easy;Hello\n",
             "pack.yaml:1:1: PACK013: a mapping (key: value) is meant here, and this is a text\n"
             "  id;task;message\n  ^\n",
+        ),
+        (
+            b"version: '3'\nservices:\n  web: {image: nginx, ports: ['80:80']}\nvolumes: {data: {}}\n",
+            "pack.yaml:1:1: PACK014: this is no pack: it has neither `pack` nor `tickets`, and no pack has a "
+            "'services'; `deskproof new` writes one to begin with\n  version: '3'\n  ^\n",
         ),
     ],
 )

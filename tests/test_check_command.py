@@ -85,15 +85,48 @@ def test_a_lint_keeps_no_pack_from_being_played(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("PACK090", "'PACK090' is not of the form PACK087=..."),
-        ("PACK900=error", "there is no check 'PACK900'; did you mean 'PACK090'?"),
-        ("PACK030=ignore", "PACK030 has no severity of another kind; there is: PACK087, "),
+        ("PACK090", "'PACK090' is not of the form PACK080=..."),
+        ("PACK900=error", "there is no check 'PACK900'; did you mean 'PACK080'?"),
+        ("PACK030=ignore", "PACK030 is an error whatever is asked for: only warnings can be ignored; there is: "),
+        ("P07=ignore", "P07 is a check of the proof: how grave it is, is said under `proof`; there is: PACK080, "),
+        ("PACK099=ignore", "PACK099 counts the findings that aren't listed: it is as grave as they are; there is: "),
         ("PACK090=eror", "there is no severity 'eror'; did you mean 'error'?"),
     ],
 )
 def test_a_severity_that_there_is_not(tmp_path: Path, option: str, said: str) -> None:
     result = run("--severity", option, written(tmp_path, HARDLY))
     assert (result.exit_code, said in " ".join(result.stderr.split())) == (2, True), result.stderr
+
+
+def test_what_the_loader_warns_of_is_as_grave_as_is_asked_for(tmp_path: Path) -> None:
+    """Files in a subfolder, which only the loader sees."""
+    written(tmp_path, EXAMPLE, "pack.yaml")
+    (tmp_path / "more").mkdir()
+    written(tmp_path / "more", "tickets: []\n")
+    assert "more:1:1: PACK086: " in run(tmp_path).stderr
+    assert run("--severity", "PACK086=ignore", tmp_path).stdout.endswith("\nNo findings.\n")
+    assert run("--severity", "PACK086=error", tmp_path).exit_code == 1
+    written(tmp_path, EXAMPLE + "lints: {PACK086: ignore}\n", "pack.yaml")
+    assert run(tmp_path).stdout.endswith("\nNo findings.\n")
+
+
+def test_a_folder_that_leads_back_to_the_pack_holds_nothing_more(tmp_path: Path) -> None:
+    (tmp_path / "desk").mkdir()
+    written(tmp_path / "desk", EXAMPLE, "pack.yaml")
+    (tmp_path / "desk" / "self").symlink_to(".")
+    (tmp_path / "desk" / "up").symlink_to("..")
+    written(tmp_path, EXAMPLE, "other.yaml")  # so that there is YAML further out
+    assert (run(tmp_path / "desk").exit_code, run(tmp_path / "desk").stderr) == (0, "")
+
+
+def test_a_file_that_leads_to_itself(tmp_path: Path) -> None:
+    written(tmp_path, EXAMPLE, "pack.yaml")
+    (tmp_path / "more.yaml").symlink_to("more.yaml")
+    result = run(tmp_path)
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (
+        1,
+        f"{tmp_path}/more.yaml:1:1: PACK001: this link leads nowhere",
+    )
 
 
 def test_a_lint_that_a_pack_spells_wrong(tmp_path: Path) -> None:
@@ -125,6 +158,7 @@ def test_as_json(tmp_path: Path) -> None:
                 "expected": None,
                 "nearest": None,
                 "source": HARDLY.splitlines()[line - 1],
+                "also": [],
             }
             for code, title, severity, message, line, column in (
                 ("PACK092", "pack without tests", "error", UNTESTED, 1, 7),

@@ -255,3 +255,9 @@ run()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_the_module_where_it_starts_is_the_command_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "engine.entry", "eval"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "Missing argument 'AGENT'." in done.stderr

@@ -1,23 +1,14 @@
-"""Findings: how they are shown, which name is near, and how many are listed."""
+"""Findings: how they are shown, and how many are listed."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from types import FrameType
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engine import diagnostics
 from engine.diagnostics import (
     CODES,
-    COMPARED,
-    LONGEST_NAME,
+    KEPT_PLACES,
     MAX_COUNTED,
     MAX_FINDINGS,
     Finding,
@@ -26,7 +17,6 @@ from engine.diagnostics import (
     Report,
     as_json,
     excerpt,
-    nearest,
     render,
 )
 
@@ -77,7 +67,10 @@ def test_json_names_every_part() -> None:
         "expected": "browser, os",
         "nearest": "browser",
         "source": "    required: [brwser]",
+        "also": [],
     }
+    also = as_json(replace(FINDING, also=(Place("p.yaml", 12, 3),)))["also"]
+    assert also == [{"file": "p.yaml", "line": 12, "column": 3}]
 
 
 @pytest.mark.parametrize(
@@ -107,105 +100,6 @@ def test_a_short_line_is_shown_whole() -> None:
 
 def test_nothing_is_shown_that_could_steer_a_terminal() -> None:
     assert excerpt("\x1b[31m\u202e", "x")[0] == "\ufffd[31m\ufffdx"
-
-
-@pytest.mark.parametrize(
-    ("name", "names", "near"),
-    [
-        ("brwoser", ["order_id", "browser"], "browser"),
-        ("Browser", ["browse", "browser"], "browser"),
-        ("timing_4", ["timing_1", "timing_2"], "timing_1"),
-        ("操作系充", ["版本", "操作系统"], "操作系统"),
-        ("colour", ["order_id", "browser"], None),
-        ("", ["a"], None),
-        ("x" * 100_000, ["x" * 100_001], None),
-        (
-            "I confirm that I read the manual and searched for reports",
-            ["I confirm that I read the manual and looked for reports"],
-            "I confirm that I read the manual and looked for reports",
-        ),
-        # Of a great many, those are looked at that begin like it or end like it.
-        ("option 1037x", [f"option {n}" for n in range(1038)], "option 1037"),
-        ("xoption 1037", [f"option {n}" for n in range(1038)], "option 1037"),
-        # Twice what both have in the same order is more than 0.6 of both lengths: 14 of 23, 12 of 21.
-        ("abcdefghij", ["a.b.c.d.e.f.g"], "a.b.c.d.e.f.g"),
-        ("abcdefghij", ["a.b.c.d.e.f"], None),
-    ],
-)
-def test_the_nearest_name(name: str, names: list[str], near: str | None) -> None:
-    assert nearest(name, names) == near
-
-
-def lines_run(call: Callable[[], object]) -> int:
-    """How many lines of engine/diagnostics.py run."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace if frame.f_code.co_filename == diagnostics.__file__ else None
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-LETTERS = "abcdefghijklmnopqrst"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        [f"{LETTERS}-{n:05}" for n in range(20_000)],  # which are all alike
-        [f"{n:05}-{LETTERS[n % 20] * 20}" for n in range(20_000)],  # which only begin alike
-        [LETTERS[n % 20] * n for n in range(400)],  # of all lengths
-        [LETTERS * n for n in range(1, 200)],  # very long ones
-        list(map(chr, range(0x4E00, 0x9000))),  # as short as can be
-    ],
-    ids=lambda names: names[-1][:30],
-)
-@pytest.mark.parametrize("name", [f"{LETTERS}-1234x", LETTERS * 10, LETTERS[::-1], "t", "", f"00002-{'c' * 19}"])
-def test_whatever_the_names_little_is_compared(name: str, names: list[str]) -> None:
-    """Three lines for each character compared, and no more than twenty for each name that is looked at."""
-    vocabulary = dict.fromkeys(names)
-    nearest(name, vocabulary)  # they are sorted once
-    longest = max(map(len, names))
-    assert lines_run(lambda: nearest(name, vocabulary)) <= 20 * (COMPARED + longest)
-
-
-def test_many_names_are_sorted_once() -> None:
-    vocabulary = dict.fromkeys(f"t-{n}" for n in range(20_000))
-    counts = [lines_run(lambda: nearest("t-x", vocabulary)) for _ in range(2)]
-    assert counts[0] > 20_000 > counts[1]
-
-
-def test_a_name_that_is_far_too_long_is_not_compared() -> None:
-    def names() -> Iterator[str]:
-        raise AssertionError("nobody needs them")
-        yield ""
-
-    assert nearest("x" * 16_384, names()) is None
-    assert nearest("x" * (LONGEST_NAME + 1), names()) is None
-
-
-@given(st.text("abc", min_size=1, max_size=12), st.text("abc", min_size=1, max_size=12))
-def test_what_two_names_share_is_their_longest_common_subsequence(one: str, other: str) -> None:
-    """From the definition: the longest text that is left of both where characters are taken out."""
-
-    @cache
-    def common(i: int, j: int) -> int:
-        if i == len(one) or j == len(other):
-            return 0
-        if one[i] == other[j]:
-            return 1 + common(i + 1, j + 1)
-        return max(common(i + 1, j), common(i, j + 1))
-
-    is_near = one == other or 2 * common(0, 0) > 0.6 * (len(one) + len(other))
-    assert (nearest(one, [other]) == other) == is_near
 
 
 def test_findings_come_in_the_order_of_their_places_and_once() -> None:
@@ -251,6 +145,59 @@ def test_a_message_is_never_as_long_as_a_hostile_name() -> None:
     report = Report()
     report.add("PACK030", Here(Place("p", 1, 1)), "unknown field '" + "x" * 1_000_000)
     assert len(report.findings()[0].message) <= 601
+
+
+def test_a_mistake_that_is_made_again_is_one_finding_with_all_its_places() -> None:
+    report = Report()
+    report.add("PACK030", Here(Place("p", 3, 1)), "unknown field 'a'")
+    assert report.repeats("PACK030", Here(Place("p", 9, 1)), "unknown field 'a'")
+    assert report.repeats("PACK030", Here(Place("p", 7, 1)), "unknown field 'a'")
+    assert report.repeats("PACK030", Here(Place("p", 3, 1)), "unknown field 'a'")  # the very same place
+    assert not report.repeats("PACK030", Here(Place("p", 8, 1)), "unknown field 'b'")
+    assert not report.repeats("PACK030", Here(Place("p", 8, 1), excused=True), "unknown field 'a'")
+    [finding] = report.findings()
+    assert finding.also == (Place("p", 7, 1), Place("p", 9, 1))
+    assert render(finding) == "p:3:1: PACK030: unknown field 'a'\n  also at lines 7 and 9"
+    assert report.count == 4  # who looks whether something was wrong sees that it was
+
+
+@pytest.mark.parametrize(
+    ("also", "more", "words"),
+    [
+        ([("p", 9)], 0, "line 9"),
+        ([("p", 9), ("p", 9)], 0, "line 9"),
+        ([("a", 4), ("p", 9)], 0, "line 9 and a:4:1"),
+        ([("a", 4), ("a", 5), ("b", 1)], 0, "a:4:1, a:5:1 and b:1:1"),
+        ([("p", n) for n in range(1, 11)], 90, "lines 1, 2, 3, 4, 5, 6, 7, 8 and 92 more"),
+    ],
+)
+def test_where_else_a_mistake_is(also: list[tuple[str, int]], more: int, words: str) -> None:
+    places = tuple(Place(file, line, 1) for file, line in also)
+    finding = Finding("PACK030", "m", Place("p", 99, 1), also=places, more=more)
+    assert render(finding).splitlines()[-1] == f"  also at {words}"
+
+
+def test_of_a_great_many_places_the_first_are_kept() -> None:
+    report = Report()
+    report.add("PACK030", Here(Place("p", 1, 1)), "m")
+    for line in range(2, 203):
+        report.repeats("PACK030", Here(Place("p", line, 1)), "m")
+    [finding] = report.findings()
+    assert (len(finding.also), finding.more) == (KEPT_PLACES, 101)
+
+
+def test_what_is_shown_can_be_printed() -> None:
+    """A message may hold a name out of a pack, a place the name of a file."""
+    finding = Finding(
+        "PACK030", "unknown field '\x1b[31m\u202e'", Place("a\nb", 1, 1), expected="\x9b", nearest="\x07", source="x"
+    )
+    assert render(finding).split("\n") == [
+        "a\\nb:1:1: PACK030: unknown field '\\x1b[31m\\u202e'",
+        "  x",
+        "  ^",
+        "  expected: \\x9b",
+        "  did you mean '\\x07'?",
+    ]
 
 
 def test_an_error_prints_all_its_findings() -> None:

@@ -287,7 +287,8 @@ def same_data(shown: Any, printed: Any) -> bool:
 
 def failures(markdown: str, folder: Path) -> list[str]:
     """What is wrong with a page's blocks: one text each, beginning with the line."""
-    made = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+    # What is compiled goes along, but for what another process is just writing.
+    made = shutil.ignore_patterns(".*", "*.pyc.*", "build", "dist", "*.egg-info")
     shutil.copytree(ROOT, folder, ignore=made, dirs_exist_ok=True)
     wrong = []
     with ExitStack() as closing:

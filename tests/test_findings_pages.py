@@ -102,6 +102,11 @@ def too_large(folder: Path) -> str:
     return checked(folder / "pack.yaml", folder)
 
 
+def of_another_kind(folder: Path) -> str:
+    (folder / "compose.yaml").write_text("version: '3'\nservices:\n  web: {image: nginx}\n", "utf-8")
+    return checked(folder / "compose.yaml", folder)
+
+
 def with_drafts(folder: Path) -> str:
     (folder / "lamps" / "drafts").mkdir(parents=True)
     (folder / "lamps" / "pack.yaml").write_text(EXAMPLE, "utf-8")
@@ -201,6 +206,7 @@ SITUATIONS: dict[str, Callable[[Path], str]] = {
     "PACK002": in_another_encoding,
     "PACK003": with_a_bell,
     "PACK012": too_large,
+    "PACK014": of_another_kind,
     "PACK051": with_a_misspelt_grader,
     "PACK062": of_sixty_fields,
     "PACK063": with_short_messages,

@@ -22,7 +22,7 @@ from engine.pack import Pack
 from engine.pack_tests import run_tests
 from engine.proof.prove import prove
 from engine.proof.result import PackProof
-from tests.proof.small_packs import Document, documents, loaded
+from tests.proof.small_packs import COSTLY, Document, documents, loaded
 
 SPACE = load_contract().observation_space
 TASK = "easy-info-collection"
@@ -225,7 +225,7 @@ def proved(pack: Pack) -> PackProof:
     return prove(pack, SPACE)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(COSTLY, suppress_health_check=list(HealthCheck))
 @given(document=documents(3))
 def test_what_is_proved_is_the_same_without(document: Document) -> None:
     loud, silent = loaded({**document, "noise": {"before": ["Ah."], "after": ["Oh."]}}), loaded(quiet(document))
@@ -242,7 +242,7 @@ def test_what_is_proved_is_the_same_without(document: Document) -> None:
     assert same[0] == same[1]
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(COSTLY, suppress_health_check=list(HealthCheck))
 @given(document=documents(4), data=st.data(), seed=st.integers(0, 5))
 def test_play_is_the_same_but_for_what_is_said(document: Document, data: st.DataObject, seed: int) -> None:
     loud, silent = loaded(document), loaded(quiet(document))

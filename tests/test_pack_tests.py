@@ -295,7 +295,7 @@ REFUSED: list[tuple[str, str, str, str | None]] = [
     (one_step("{}", more="seeds: ▲{from: 1},"), "PACK023", "'to' is missing", None),
     (one_step("{}", more="seeds: {from: 1, ▲too: 3},"), "PACK022", "unknown key 'too'", "to"),
     (one_step("{}", more="seeds: {from: 3, to: ▲2},"), "PACK024", "3 is the least that can stand here", None),
-    (one_step("{}", more="seeds: ▲{from: 0, to: 99999999999999999999},"), "PACK024", "100 are the most", None),
+    (one_step("{}", more="seeds: ▲{from: 0, to: 9999999999},"), "PACK024", "100 are the most", None),
 ]  # fmt: skip
 STEPS: list[tuple[str, str, str, str | None]] = [
     ("▲{expect: {}}", "PACK023", "'do' is missing", None),

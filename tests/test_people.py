@@ -209,14 +209,6 @@ def test_a_value_that_a_ticket_does_not_have(tmp_path: Path) -> None:
     assert found.message == "'wary' says 'colour', but 'colour' has no right value in this ticket"
 
 
-def test_words_of_a_refusal_that_never_comes(tmp_path: Path) -> None:
-    path = tmp_path / "pack.yaml"
-    path.write_text(json.dumps(document(wary={"stalls": 1, "refuses_with": ["No."]})), "utf-8")
-    (found,) = check_draft(path, load_contract())[1]
-    assert (found.code, found.severity) == ("PACK085", "warning")
-    assert found.message == "'wary' never says this: say in `refuses` how many turns come before each answer"
-
-
 # -- The digest, and the source
 
 

@@ -259,13 +259,6 @@ def test_a_draft_can_be_looked_at(lamps: Path) -> None:
     ]
 
 
-def test_warnings_are_counted(lamps: Path) -> None:
-    lamps.write_text(LAMPS.replace("refuses: 1, refuses_with", "refuses_with"), "utf-8")
-    result = CliRunner().invoke(main, ["preview", str(lamps), "--ticket", "l-2"])
-    assert result.exit_code == 0
-    assert result.stderr == "1 warning: deskproof check says which.\n"
-
-
 # -- What it looks like
 
 
@@ -285,10 +278,22 @@ def test_no_line_is_wider_than_the_terminal(path: Path, width: int) -> None:
         lines = printed(view(pack, ticket, 0, BUDGET), width).splitlines()
         assert max(map(cell_len, lines)) <= width
     console = Console(file=io.StringIO(), width=width)
-    for part in overview(pack, [row(pack, ticket, 0) for ticket in pack.tickets.values()]):
+    for part in overview(pack, [row(pack, ticket, 0) for ticket in pack.tickets.values()], width):
         console.print(part)
     assert isinstance(console.file, io.StringIO)
     assert max(map(cell_len, console.file.getvalue().splitlines())) <= width
+
+
+def test_messages_are_whole_where_there_is_little_room(lamps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run(lamps).stdout == (
+        "lamp-shop 1.0.0: 2 tickets\n\n"
+        "  ticket  l-1, hard, late, 7 steps\n"
+        "          Where is my lamp?\n"
+        "  ticket  l-2, easy, swap, 3 steps\n"
+        "          Another one for A-7, please!\n"
+        f"\nOne of them: deskproof preview {lamps} --ticket l-1\n"
+    )
 
 
 def test_a_pipe_gets_plain_text_without_blanks_at_the_ends(lamps: Path) -> None:

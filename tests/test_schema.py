@@ -14,10 +14,11 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from engine.build import build, pack_validator
+from engine.cli import MAX_SEED
 from engine.contract import load_contract
 from engine.diagnostics import Report, render
 from engine.editor import part_of
-from engine.lints.lint import LINTS
+from engine.lints.lint import GRADED
 from engine.nodes import File, Map, placeless
 from engine.proof.result import KINDS
 from engine.schema import check
@@ -148,7 +149,14 @@ def test_checks_and_lints_are_as_grave_and_margins_as_wide_as_it_says() -> None:
     margins = {code: margin for code in proof if (margin := KINDS[code].margin) is not None}
     assert margins == {code: DEFAULTS[f"proof.{code}.margin"] for code in ("P04", "P07")}
     assert {DEFAULTS["lint"]} == {"warning"}
-    assert LINTS.keys() == SCHEMA["properties"]["lints"]["properties"].keys()
+    assert set(GRADED) == SCHEMA["properties"]["lints"]["properties"].keys()
+
+
+def test_a_seed_is_one_that_the_command_line_and_the_server_take() -> None:
+    test = SCHEMA["$defs"]["test"]["properties"]
+    seeds = test["seeds"]["properties"]
+    every = (test["seed"], test["seeds"]["items"], seeds["from"], seeds["to"])
+    assert {(one["minimum"], one["maximum"]) for one in every} == {(0, MAX_SEED)}
 
 
 # A pack that writes no default anywhere.

@@ -146,11 +146,24 @@ def test_a_new_pack_has_the_schema_beside_it(tmp_path: Path, whole: str) -> None
     assert (tmp_path / "desk" / "pack.schema.json").read_text("utf-8") == run("--part").stdout
 
 
-def test_a_new_pack_leaves_a_schema_alone_that_is_there(tmp_path: Path) -> None:
+def test_a_new_pack_leaves_a_schema_alone_that_is_there(tmp_path: Path, whole: str) -> None:
+    """It may be another pack's, with the names in there (`deskproof schema --for a.yaml -o pack.schema.json`)."""
     (tmp_path / "pack.schema.json").write_text("mine", "utf-8")
-    result = CliRunner().invoke(main, ["new", str(tmp_path / "a.yaml")])
-    assert result.output == f"Wrote {tmp_path / 'a.yaml'}. Next: deskproof check {tmp_path / 'a.yaml'}\n"
+    path = f"{tmp_path}/a.yaml"
+    wrote = f"Wrote {path}, and pack-2.schema.json beside it for editors. Next: deskproof check {path}"
+    assert deskproof("new", tmp_path / "a.yaml").output == f"{wrote}\n"
     assert (tmp_path / "pack.schema.json").read_text("utf-8") == "mine"
+    assert (tmp_path / "pack-2.schema.json").read_text("utf-8") == whole
+    first, rest = (tmp_path / "a.yaml").read_text("utf-8").split("\n", 1)
+    assert first == "# yaml-language-server: $schema=pack-2.schema.json"
+    assert rest == EXAMPLE.partition("\n")[2]
+    # The next one finds what fits; in a folder another one does.
+    assert (
+        deskproof("new", tmp_path / "b.yaml").output
+        == f"Wrote {tmp_path}/b.yaml. Next: deskproof check {tmp_path}/b.yaml\n"
+    )
+    assert "$schema=pack-2.schema.json\n" in (tmp_path / "b.yaml").read_text("utf-8")
+    assert "and pack-3.schema.json beside it" in deskproof("new", tmp_path / "pack.yaml").output
 
 
 def test_a_pack_that_ships_names_the_schema_by_a_path_of_its_own(root: Path) -> None:
@@ -161,3 +174,9 @@ def test_a_pack_that_ships_names_the_schema_by_a_path_of_its_own(root: Path) -> 
         first = file.read_text("utf-8").partition("\n")[0]
         named = file.parent / first.removeprefix("# yaml-language-server: $schema=")
         assert named.resolve() == root / "engine" / "part.schema.json", file
+
+
+def test_a_link_to_itself_is_written_over(tmp_path: Path, whole: str) -> None:
+    (tmp_path / "x.json").symlink_to("x.json")
+    assert run("-o", tmp_path / "x.json").exit_code == 0
+    assert (tmp_path / "x.json").read_text("utf-8") == whole

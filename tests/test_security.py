@@ -60,6 +60,7 @@ ALLOWED = {
     ("engine/patterns.py", "import_module"),
     ("engine/evaluation/agents.py", "import_module"),
     ("engine/evaluation/http_agent.py", "http.client"),
+    ("engine/evaluation/keeper.py", "ctypes"),
     ("engine/evaluation/keeper.py", "subprocess"),
     ("engine/evaluation/processes.py", "multiprocessing"),
     ("engine/evaluation/processes.py", "multiprocessing.connection.Connection"),

@@ -120,7 +120,7 @@ def episodes(draw: st.DrawFn) -> tuple[str, str, int, list[Any]]:
 
 
 @given(episodes())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_any_episode(played: tuple[str, str, int, list[Any]]) -> None:
     name, ticket_id, seed, actions = played
     pack = pack_at(name)

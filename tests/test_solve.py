@@ -85,7 +85,12 @@ def test_too_many_turns(tmp_path: Path) -> None:
     pack, findings = check_pack(path)
     assert pack is None
     assert [(f.code, f.place.line, f.message, f.expected) for f in findings] == [
-        ("PACK060", 8, "ticket 'a' can't be resolved in 10 steps", "max_steps of at least 13")
+        (
+            "PACK060",
+            8,
+            "ticket 'a' can't be resolved in 10 steps: it takes 11 asks (11 for 'os')",
+            "max_steps of at least 13",
+        )
     ]
 
 
@@ -93,8 +98,52 @@ def test_resolvable_but_not_at_the_best_return(tmp_path: Path) -> None:
     # Nine turns and resolve fit into ten steps, but classify, worth 0.5, doesn't.
     path = write(tmp_path, BASE % stalls(8))
     assert [(f.code, f.message, f.expected) for f in check_pack(path)[1]] == [
-        ("PACK061", "ticket 'a' has a best possible return of 1.5, not 2.0", "max_steps of at least 11")
+        (
+            "PACK061",
+            "ticket 'a' has a best possible return of 1.5, not 2.0: it takes 9 asks (9 for 'os')",
+            "max_steps of at least 11",
+        )
     ]
+
+
+SLOW = """\
+pack: p
+version: 1.0.0
+fields: {a: {}, b: {}, c: {}, d: {}, e: {}}
+people: {slow: {refuses: 1, stalls: 3, fields: [a, b]}, quick: {}}
+tickets:
+  - id: t-1
+    task: easy-info-collection
+    person: [quick, slow]
+    messages: [Hello.]
+    required: [a, b, c, d, e]
+    answers: {a: [{say: Hm.}, x], b: x, c: x, d: x, e: x}
+"""
+
+
+def test_what_takes_so_long_is_told(tmp_path: Path) -> None:
+    """By hand: the slow one answers a after 1 + 3 + 1 turns, b after 1 + 3, the others at once: 6 + 5 + 3."""
+    [found] = check_pack(write(tmp_path, SLOW))[1]
+    assert (found.code, found.place.line, found.expected) == ("PACK060", 6, "max_steps of at least 15")
+    assert found.message == (
+        "ticket 't-1' can't be resolved in 10 steps: it takes 14 asks (6 for 'a', 5 for 'b', 1 for 'c', 1 for 'd', 1 "
+        "for others), of which the person 'slow' puts off 8"
+    )
+
+
+def test_a_max_steps_that_is_too_low_is_told_once(tmp_path: Path) -> None:
+    """Two steps where three tickets need three: to ask twice, or to ask and classify, and to resolve."""
+    ticket = (
+        "  - {{id: {0}, task: easy-info-collection, messages: [Hello.], required: [{1}], answers: {{a: x, b: x}}}}\n"
+    )
+    tickets = "".join(ticket.format(*one) for one in (("t-1", "a, b"), ("t-2", "b, a"), ("t-3", "a")))
+    text = f"pack: p\nversion: 1.0.0\nmax_steps: 2\nfields: {{a: {{}}, b: {{}}}}\ntickets:\n{tickets}"
+    [found] = check_pack(write(tmp_path, text))[1]
+    assert (found.code, found.place[1:], found.expected) == ("PACK060", (3, 12), "max_steps of at least 3")
+    assert found.message == "2 steps are too few for 2 of 3 tickets: 't-1' needs 3, 't-2' needs 3"
+    # Of one ticket the ticket may be the mistake.
+    [found] = check_pack(write(tmp_path, text.replace("required: [b, a]", "required: [b]")))[1]
+    assert (found.code, found.place.line) == ("PACK060", 6)
 
 
 def test_max_steps_of_the_pack_s_own(tmp_path: Path) -> None:

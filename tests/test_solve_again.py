@@ -13,10 +13,10 @@ from engine.diagnostics import Finding
 from engine.load import load_pack
 from engine.new import EXAMPLE
 from engine.pack import Pack
-from engine.solve import Verdict, Verdicts, ticket_findings
+from engine.solve import Unsound, Verdict, Verdicts, ticket_findings
 from tests.proof.small_packs import Document, documents, loaded
 
-FAKE = Verdict(("PACK060", "is said to be unsound", "to be asked again"), 0)
+FAKE = Verdict(Unsound("PACK060", "is said to be unsound", "to be asked again"), 0)
 
 
 def told(findings: list[Finding]) -> list[tuple[str, str, str | None]]:

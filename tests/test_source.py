@@ -61,8 +61,11 @@ DATE = NotJson("a date")
     ("text", "meaning"),
     [
         ("no", False), ("Yes", True), ("on", True), ("OFF", False), ("true", True), ("False", False),
-        ("14", 14), ("0314", 204), ("0x1F", 31), ("-7", -7), ("1_000", 1000), ("12:30:45", 45045),
-        ("190:20:30", 685230),
+        ("14", 14), ("-7", -7), ("+7", 7), ("0", 0), ("0.5", 0.5),
+        ("0314", NotJson("the number 204", 204)), ("0x1F", NotJson("the number 31", 31)),
+        ("0b11", NotJson("the number 3", 3)), ("1_000", NotJson("the number 1000", 1000)),
+        ("12:30:45", NotJson("the number 45045", 45045)), ("190:20:30", NotJson("the number 685230", 685230)),
+        ("1:30.5", NotJson("the number 90.5", 90.5)), ("08", "08"),
         ("1.0", 1.0), (".5", 0.5), ("6.8523015e+5", 685230.15),
         ("~", None), ("null", None), ("", None),
         ("2022-08-01", DATE), ("2001-12-14 21:59:43.10 -5", DATE), ("2022-13-45", DATE),
@@ -102,7 +105,7 @@ def test_text_arrives_as_it_was_written() -> None:
 def test_an_alias_stands_for_what_it_names() -> None:
     document = value("a: &x {k: [1, two]}\nb: *x\nc: &y 0314\nd: *y\n")
     assert document["b"] is document["a"]
-    assert (document["d"], document.value_spot("d").raw) == (204, "0314")
+    assert (document["d"], document.value_spot("d").raw) == (NotJson("the number 204", 204), "0314")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,8 @@ REFUSED = [
     ("a: {14: b}\n", 1, 5, "PACK009", "YAML reads 14 as a number; quote it"),
     ("2022-08-01: b\n", 1, 1, "PACK009", "a date"),
     ("~: b\n", 1, 1, "PACK009", "quote it"),
-    ("{[a, b]: c}\n", 1, 1, "PACK009", "a key must be text"),
+    ("{[a, b]: c}\n", 1, 2, "PACK009", "a key must be text, and this is a list; quote it"),
+    ("a: b\n{c: d}: e\n", 2, 1, "PACK009", "this is a mapping (key: value); quote it"),
     ("a: {{ order_id }}\n", 1, 4, "PACK009", "quote a text that begins with '{'"),
     ("a: &x {k: v}\nb: {<<: *x}\n", 2, 5, "PACK008", "merge keys"),
     # Several documents, tags, anchors and aliases.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from engine.action import Choice
-from engine.automaton import Automaton, State
+from engine.automaton import Applied, Automaton, State
 from engine.dynamics.graph import Graph, explore
 from engine.dynamics.values import soonest, values
 from engine.pack import REWARD_UNIT, once
@@ -67,6 +67,18 @@ def best_action(machine: Automaton, state: State, remaining: int) -> Choice | No
     return worth.best(state, remaining)
 
 
+def choice_costs(machine: Automaton, state: State, remaining: int) -> dict[Choice, int]:
+    """What each valid action would cost, with the steps that remain, in the order of the action space.
+
+    Raises:
+        OverBudget: the automaton has more than `BUDGET` different moves.
+    """
+    worth = _worth(machine)
+    if worth is None:
+        raise OverBudget
+    return {choice: cost for choice, _, cost in worth.moves(state, remaining)}
+
+
 def blame(found: Iterable[Regret]) -> tuple[str, ...]:
     """A sentence for each step that cost something: "step 3 cost 0.1; best was classify(delivery)"."""
     return tuple(
@@ -106,13 +118,18 @@ class _Worth:
             self._best[state, remaining] = self._first(state, remaining)
         return self._best[state, remaining]
 
-    def _first(self, state: State, remaining: int) -> Choice | None:
-        most, later = self.of(state, remaining), self._soonest[remaining - 1]
-        good = {}
+    def moves(self, state: State, remaining: int) -> Iterator[tuple[Choice, Applied, int]]:
+        """Each valid action, what it leads to, and what it costs."""
+        most = self.of(state, remaining)
         for choice in self._machine.actions.choices:
             move = self._machine.apply(state, choice)
-            if move.reward + self.of(move.state, remaining - 1) == most:
-                good[choice] = later[self._known[move.state]]
+            yield choice, move, most - move.reward - self.of(move.state, remaining - 1)
+
+    def _first(self, state: State, remaining: int) -> Choice | None:
+        later = self._soonest[remaining - 1]
+        good = {
+            choice: later[self._known[move.state]] for choice, move, cost in self.moves(state, remaining) if not cost
+        }
         return min(good, key=good.__getitem__, default=None)
 
 

@@ -2,7 +2,8 @@
 
 Either is given the observation and the pack's actions as tools, and if it wants them the pack's instructions and the
 episode's id. Its answer is an action, in any form that the engine understands, or an object with one under `action`.
-An action that isn't valid is the agent's mistake in the episode, a step; here an agent fails that gives none at all.
+An action that isn't valid is the agent's mistake in the episode, a step: `{}` too, and whatever object stands under
+`action`. Here an agent fails that gives none at all: no object, or one that neither names an action nor has one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
+from time import monotonic
 from types import TracebackType
 from typing import Any, Protocol
 
-from engine.action import TYPE_WORDS
-from engine.diagnostics import nearest
+from engine.action import CALL, TYPE_WORDS
+from engine.evaluation import interrupting
 from engine.evaluation.spent import AgentStopped
+from engine.nearest import nearest
 from engine.proof import told
-from engine.transcript import printable
+from engine.terminal import printable
 
 # What an agent is asked with, besides the observation and the tools, where it wants to know.
 WANTED = ("instructions", "episode_id")
@@ -68,11 +73,15 @@ class FunctionAgent:
     """A function `(observation, tools)`, or `(observation)`.
 
     It may have parameters called `instructions` and `episode_id` too. Raises AgentError where it takes something else.
+    It is interrupted after `seconds`, as far as `interrupting` can; None where others see to that.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], name: str | None = None, seconds: float | None = None) -> None:
         self.name = printable(name or _called(function))
         self._function = function
+        self._seconds = seconds
+        if _is_async(function):
+            raise self._awaited()
         self._arguments, self._wants = _taken(function, self.name)
 
     def __repr__(self) -> str:
@@ -84,15 +93,17 @@ class FunctionAgent:
         __tracebackhide__ = True
         more = {"instructions": instructions, "episode_id": episode_id}
         wanted = {name: more[name] for name in self._wants}
+        given = (observation, deepcopy(tools)) if self._arguments == 2 else (observation,)
         try:
-            answer = self._function(*(observation, tools)[: self._arguments], **wanted)
+            answer = self._asked(*given, **wanted)
         except (AgentError, AgentStopped):
             raise
         except Exception as error:
             raise AgentError(f"The agent {self.name} raised {_summed_up(error)}", _trace(error)) from error
-        if inspect.iscoroutine(answer):
-            answer.close()
-            raise AgentError(f"The agent {self.name} is a coroutine: give a function that runs it (asyncio.run).")
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()
+            raise self._awaited()
         try:
             plain = json.loads(json.dumps(answer, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
@@ -100,11 +111,26 @@ class FunctionAgent:
             raise AgentError(f"The agent {self.name} gave {shown}, which is no JSON ({error}).") from error
         return action_of(plain, tools, f"The agent {self.name} gave")
 
+    def _asked(self, *given: Any, **wanted: str) -> Any:
+        if self._seconds is None:
+            return self._function(*given, **wanted)
+        late = f"The agent {self.name} gave no answer within {self._seconds:g} s."
+        try:
+            with interrupting.interrupted(monotonic() + self._seconds, late) as interruptible, interruptible:
+                return self._function(*given, **wanted)
+        except interrupting.Cut as cut:
+            if cut.cause != late:  # another limit's, that was reached first
+                raise
+            raise AgentError(late, _stopped_at(cut)) from None
+
+    def _awaited(self) -> AgentError:
+        return AgentError(f"The agent {self.name} is a coroutine: give a function that runs it (asyncio.run).")
+
 
 class ClassAgent:
     """A class whose instances are called as functions are: one is made, without arguments, for each episode."""
 
-    def __init__(self, made: Callable[[], Any], name: str) -> None:
+    def __init__(self, made: type[Any], name: str) -> None:
         self.name = printable(name)
         self._made = made
         self._playing: FunctionAgent | None = None
@@ -115,6 +141,11 @@ class ClassAgent:
             raise AgentError(
                 f"The class {self.name} {takes}: one is made without arguments for each episode."
             ) from None
+        call = next((vars(each)["__call__"] for each in made.__mro__ if "__call__" in vars(each)), None)
+        if call is None:
+            raise AgentError(f"The agent {self.name} can't be asked: its class has no __call__.")
+        if inspect.isfunction(call):
+            FunctionAgent(partial(call, None), self.name)  # what any instance is refused for is said at once
 
     def __call__(
         self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
@@ -134,7 +165,7 @@ class ClassAgent:
         return instance  # type: ignore[no-any-return]
 
 
-def named_agent(path: str) -> FunctionAgent:
+def named_agent(path: str, seconds: float | None = None) -> FunctionAgent:
     """The agent that `module:function` names; the function may stand deeper: `module:object.method`.
 
     Raises:
@@ -143,7 +174,7 @@ def named_agent(path: str) -> FunctionAgent:
     found = _named(path)
     if not callable(found) or inspect.isclass(found):
         raise AgentError(f"{_quoted(path)} is no function, but {shortened(_shown(found))}.")
-    return FunctionAgent(found, path)
+    return FunctionAgent(found, path, seconds)
 
 
 def episode_agent(path: str) -> FunctionAgent | ClassAgent:
@@ -182,14 +213,21 @@ def action_of(answer: Any, tools: Tools, gave: str) -> Action:
     Raises:
         AgentError: it is none.
     """
-    inner = answer.get("action") if isinstance(answer, Mapping) else None
-    if isinstance(inner, Mapping) and not any(word in answer for word in TYPE_WORDS):
-        answer = inner
     if isinstance(answer, Mapping):
-        return dict(answer)
+        inner = answer.get("action")
+        if not answer or any(word in answer for word in TYPE_WORDS) or answer.keys() >= CALL:
+            return dict(answer)
+        if isinstance(inner, Mapping):
+            return dict(inner)
     names = ", ".join(json.dumps(tool["name"], ensure_ascii=False) for tool in tools)
     shown = shortened(json.dumps(answer, ensure_ascii=False))
     raise AgentError(f'{gave} {shown}, which is no action: an object whose "type" is one of {names}.')
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Whether what a call gives has to be awaited."""
+    made = (function, inspect.getattr_static(type(function), "__call__", None))
+    return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in made)
 
 
 def _called(function: Callable[..., Any]) -> str:
@@ -234,17 +272,29 @@ def _imported(name: str) -> Any:
 
 def _trace(error: BaseException) -> str | None:
     """The error as Python tells it, from the first line of the agent's own code on."""
-    place: TracebackType | None = error.__traceback__
-    while place is not None and _is_machinery(place.tb_frame.f_code.co_filename):
-        place = place.tb_next
+    place = _own_code(error)
     if place is None and not isinstance(error, SyntaxError):
         return None
     return "".join(traceback.TracebackException(type(error), error, place).format()).rstrip()
 
 
+def _stopped_at(cut: interrupting.Cut) -> str | None:
+    """Where the agent's own code was when its time was up."""
+    frames = [frame for frame in traceback.extract_tb(_own_code(cut)) if not _is_machinery(frame.filename)]
+    return "".join(["It was here:\n", *traceback.format_list(frames)]).rstrip() if frames else None
+
+
+def _own_code(error: BaseException) -> TracebackType | None:
+    place = error.__traceback__
+    while place is not None and _is_machinery(place.tb_frame.f_code.co_filename):
+        place = place.tb_next
+    return place
+
+
 def _is_machinery(filename: str) -> bool:
     importers = (importlib.__file__, getattr(sys.modules.get("_pytest.assertion.rewrite"), "__file__", None))
-    return filename in (__file__, *importers) or filename.startswith("<frozen importlib")
+    ours = (__file__, interrupting.__file__)
+    return filename in (*ours, *importers) or filename.startswith("<frozen importlib")
 
 
 def _summed_up(error: BaseException) -> str:

@@ -42,7 +42,7 @@ class Cluster:
         """Raises NoCluster. `workers` is how many tasks there are at once, None as many as the cluster has use for."""
         self._plan = plan
         self._until = until
-        self._ray, self._ours = _joined(workers)
+        self._ray, self._ours = joined(workers)
         self._many = workers or 2 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         duties = duties_of(plan, wish, factory, until)
         self._duties = self._ray.put((secrets.token_hex(8), duties))
@@ -101,8 +101,8 @@ class Cluster:
         yield from results
 
 
-def _joined(workers: int | None) -> tuple[Any, bool]:
-    """Ray's library, with a cluster, and whether that is to be left when the run ends."""
+def joined(workers: int | None) -> tuple[Any, bool]:
+    """Ray's library, with a cluster, and whether that is to be left when the run ends. Raises NoCluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else it tells its makers, unasked
     try:
         import ray

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from engine.evaluation.estimates import (
     Estimate,
-    Range,
     Sample,
     bounds,
     columns_of,
+    longest,
     mean,
     mean_intervals,
+    possibly,
     samples,
     together,
 )
@@ -23,7 +24,7 @@ from engine.evaluation.measures import COLUMNS, MEANS, SUCCESS, Measuring, Value
 from engine.evaluation.numbers import Known, Planned, Row, rows_by
 from engine.evaluation.passes import KS
 from engine.evaluation.plan import Seeds
-from engine.evaluation.record import Key, Record
+from engine.evaluation.record import Key, Record, Status
 from engine.evaluation.tally import TicketTally
 from engine.proof.compare import Change, Difference
 from engine.proof.compare import compare as compare_certificates
@@ -95,13 +96,19 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unpaired:
-    """How many episodes aren't compared: recorded in one run only, or in both but done in one only, or in neither."""
+    """How many episodes aren't compared: recorded in one run only, or in both but done in one only, or in neither.
+
+    Of `done_first` so many are an error in the second run, `errors_second`; the others are at a limit there. The same
+    of `done_second` is `errors_first`.
+    """
 
     only_first: int
     only_second: int
     done_first: int
     done_second: int
     not_done: int
+    errors_first: int = 0
+    errors_second: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +134,17 @@ class Side(NamedTuple):
 def compare(first: Side, second: Side, tickets: Sequence[Planned], ks: Sequence[int] = KS) -> Comparison:
     """Compares the episodes of some tickets that both runs play. What the first run's come to is kept in memory."""
     seeds, trials = _common(first.seeds, second.seeds), min(first.trials, second.trials)
-    pairs = {(one.pack, one.ticket): _Pairs(seeds, trials, one.rewards) for one in tickets}
+    pairs = {(one.pack, one.ticket): _Pairs(seeds, trials, one) for one in tickets}
     flips: list[Flip] = []
-    count: Counter[tuple[bool | None, bool | None]] = Counter()  # whether it is done; None: it isn't recorded
+    count: Counter[tuple[Status, Status]] = Counter()
+    only_second = 0
     there = dict(_measured(first, pairs))
-    for key, values in _measured(second, pairs):
+    for key, status, values in ((key, *found) for key, found in _measured(second, pairs)):
         if key not in there:
-            count[None, values is not None] += 1
+            only_second += 1
             continue
-        own = there.pop(key)
-        count[own is not None, values is not None] += 1
+        before, own = there.pop(key)
+        count[before, status] += 1
         pairs[key.pack, key.ticket].add(key.seed, own, values)
         if own is not None and values is not None and own[_SUCCESS] != values[_SUCCESS]:
             flips.append(Flip(key, bool(values[_SUCCESS])))
@@ -153,22 +161,24 @@ def compare(first: Side, second: Side, tickets: Sequence[Planned], ks: Sequence[
         flips=tuple(sorted(flips)),
         unpaired=Unpaired(
             only_first=len(there),
-            only_second=count[None, True] + count[None, False],
-            done_first=count[True, False],
-            done_second=count[False, True],
-            not_done=count[False, False],
+            only_second=only_second,
+            done_first=count["done", "error"] + count["done", "limit"],
+            done_second=count["error", "done"] + count["limit", "done"],
+            not_done=sum(number for pair, number in count.items() if "done" not in pair),
+            errors_first=count["error", "done"],
+            errors_second=count["done", "error"],
         ),
     )
 
 
-def _measured(side: Side, wanted: Mapping[Row, Any]) -> Iterator[tuple[Key, Values | None]]:
+def _measured(side: Side, wanted: Mapping[Row, Any]) -> Iterator[tuple[Key, tuple[Status, Values | None]]]:
     """What is measured of each record of some tickets, None where it isn't done."""
     measuring = Measuring()
     for record in side.records:
         if (record.pack, record.ticket) in wanted:
             done = record.status == "done"
             exact = side.known(record.pack, record.ticket, record.seed) if done else None
-            yield record.key, measuring.values(record, exact) if done else None
+            yield record.key, (record.status, measuring.values(record, exact) if done else None)
 
 
 def _common(one: Seeds, other: Seeds) -> int:
@@ -180,10 +190,10 @@ def _common(one: Seeds, other: Seeds) -> int:
 class _Pairs:
     """A ticket in both runs: each run's sums over the pairs, and those of the differences."""
 
-    __slots__ = ("apart", "first", "rewards", "second")
+    __slots__ = ("about", "apart", "first", "second")
 
-    def __init__(self, seeds: int, trials: int, rewards: Range) -> None:
-        self.rewards = rewards
+    def __init__(self, seeds: int, trials: int, about: Planned) -> None:
+        self.about = about
         self.first, self.second, self.apart = (TicketTally(seeds, trials) for _ in range(3))
 
     def add(self, seed: int, one: Values | None, other: Values | None) -> None:
@@ -214,13 +224,13 @@ def _means(pairs: Sequence[_Pairs]) -> dict[str, Apart]:
     """The paired bootstrap: what is drawn are the differences within tickets."""
     first, second, apart = ([getattr(one, side) for one in pairs] for side in ("first", "second", "apart"))
     columns = {name: own for name in MEANS if (own := columns_of(apart, name))}
-    intervals, rewards = mean_intervals(columns), together([one.rewards for one in pairs])
+    intervals, rewards = mean_intervals(columns), together([one.about.rewards for one in pairs])
+    steps = longest([one.about.steps for one in pairs])
     found = {}
     for name, own in columns.items():
-        value, interval = mean(own), intervals[name]
-        least, most = bounds(name, rewards)
-        if interval is not None and least is not None and most is not None:
-            interval = interval.within(least - most, most - least)
+        value, (least, most) = mean(own), bounds(name, rewards, steps)
+        farthest = most - least if least is not None and most is not None else None
+        interval = possibly(intervals[name], own, -farthest if farthest is not None else None, farthest)
         estimate = Estimate(value, interval.holding(value) if interval is not None else None, len(own))
         found[name] = Apart(mean(columns_of(first, name)), mean(columns_of(second, name)), estimate)
     return found

@@ -13,11 +13,12 @@ from rich.console import Console
 from engine.evaluation.compare import Side, Unlike, compare, unlike
 from engine.evaluation.compare_told import as_json, told_comparison, told_unlike, unlike_json
 from engine.evaluation.folder import Unusable
-from engine.evaluation.numbers import Planned, Row, known_of, planned
+from engine.evaluation.numbers import Planned, Row, known_of, planned, success_at_least
+from engine.evaluation.numbers_told import shown
 from engine.evaluation.played import Played, played
-from engine.evaluation.result import DONE
+from engine.evaluation.result import DONE, State
 from engine.proof.told import count
-from engine.transcript import printable
+from engine.terminal import printable
 
 NOT_COMPARABLE = 1
 # Options that decide how an episode ends; the others say which are played, and those in both are compared.
@@ -46,7 +47,7 @@ def compare_runs(first: Path, second: Path, common: bool, as_data: bool) -> None
         _refuse(about, refused, len(tickets), as_data)
     found = compare(_side(runs[0]), _side(runs[1]), kept)
     if as_data:
-        click.echo(json.dumps({"comparable": True, **about, **as_json(found)}, ensure_ascii=False))
+        click.echo(json.dumps({"comparable": True, **about, **as_json(found)}))
     else:
         for line in _heading(runs, refused):
             click.echo(line)
@@ -85,7 +86,7 @@ def _unlike(first: Played, second: Played, tickets: Sequence[Planned]) -> dict[R
 
 def _refuse(about: Mapping[str, Any], refused: Mapping[Row, Unlike], tickets: int, as_data: bool) -> None:
     if as_data:
-        click.echo(json.dumps({"comparable": False, **about}, ensure_ascii=False))
+        click.echo(json.dumps({"comparable": False, **about}))
     elif not tickets:
         click.echo("These runs can't be compared: no ticket is played in both.")
     else:
@@ -104,8 +105,14 @@ def _heading(runs: Sequence[Played], refused: Mapping[Row, Unlike]) -> Iterator[
     for name, one in zip(("first", "second"), runs, strict=True):
         about = one.run.about
         agent = printable(str(about.agent.get("agent")))
-        done = f"{one.ledger.count(*DONE):,} of {count(about.planned, 'episode')} done"
+        done = f"{one.ledger.count(*DONE):,} of {count(about.planned, 'episode')} done{_at_least(one)}"
         yield f"{name + ':':<8}{printable(str(one.run.path))}: {agent}, {done}"
+    for name, one in zip(("first", "second"), runs, strict=True):
+        if one.replaced:
+            yield (
+                f"The {name} run played again what was done (--only-failing), {count(one.replaced, 'episode')}: its "
+                "numbers are better than the agent is"
+            )
     first, second = (one.run for one in runs)
     for option in _ENDS:
         was, now = (json.dumps(one.about.options.get(option)) for one in (first, second))
@@ -121,6 +128,14 @@ def _heading(runs: Sequence[Played], refused: Mapping[Row, Unlike]) -> Iterator[
     yield ""
 
 
+def _at_least(one: Played) -> str:
+    """What the success rate would be if all that isn't done had failed; nothing where all is done."""
+    planned, ledger = one.run.plan.count, one.ledger
+    if ledger.count(*DONE) == planned:
+        return ""
+    return f"; success at least {shown(success_at_least(ledger.count(State.RESOLVED), planned))}"
+
+
 # -- For programs
 
 
@@ -128,4 +143,7 @@ def _about(one: Played) -> dict[str, Any]:
     about = one.run.about
     packs = {pack["name"]: pack["digest"] for pack in about.packs}
     done = one.ledger.count(*DONE)
-    return {"agent": about.agent, "options": about.options, "packs": packs, "planned": about.planned, "done": done}
+    return {
+        **{"agent": about.agent, "options": about.options, "packs": packs},
+        **{"planned": about.planned, "done": done, "replaced": one.replaced},
+    }

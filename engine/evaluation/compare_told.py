@@ -18,7 +18,7 @@ from engine.evaluation.numbers_told import MAIN, between, cell, of_one_ticket, s
 from engine.proof.diff_command import change_json, changes_told
 from engine.proof.report import plain_table, show
 from engine.proof.told import count
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many tickets are shown of a kind, and how many seeds of one: all of them stand in the JSON.
 SHOWN, SEEDS = 20, 6
@@ -107,13 +107,19 @@ def _unpaired(found: Comparison) -> Iterator[str]:
     parts = (
         (left.only_first, "recorded in the first run only"),
         (left.only_second, "recorded in the second run only"),
-        (left.done_first, "done in the first run only"),
-        (left.done_second, "done in the second run only"),
+        (left.done_first, f"done in the first run only{_cut_off('second', left.done_first, left.errors_second)}"),
+        (left.done_second, f"done in the second run only{_cut_off('first', left.done_second, left.errors_first)}"),
         (left.not_done, "done in neither"),
     )
     listed = ", ".join(f"{number:,} {what}" for number, what in parts if number)
     if listed:
         yield f"Episodes that aren't compared: {listed}"
+
+
+def _cut_off(run: str, number: int, errors: int) -> str:
+    """What became of episodes in the run that they aren't done in."""
+    parts = (errors, "ended in an error"), (number - errors, "met a limit")
+    return f" (in the {run} run {' and '.join(f'{many:,} {what}' for many, what in parts if many)})"
 
 
 # -- What can't be compared

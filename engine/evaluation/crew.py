@@ -128,7 +128,7 @@ class _Seat:
         """Takes from it what it plays, as far as that went; None where it has nothing in its hands."""
         with self.lock:
             episode, place = self.player.episode, self.place
-            if place is None or episode is None:
+            if place is None or episode is None or episode.done:  # it has a moment more, to tell it by itself
                 return None
             self.given_up = True
         record = recorded(episode, self._plan.key(place).trial, "limit", cause)

@@ -5,10 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
-from engine.evaluation.intervals import Interval, Rate, Spread, means, rate_of, spread, student, wilson
-from engine.evaluation.measures import EXACT, MEANS, RETURN, SUCCESS
+from engine.evaluation.intervals import (
+    Interval,
+    Rate,
+    Spread,
+    mean_within,
+    means,
+    means_within,
+    rate_of,
+    spread,
+    student,
+    wilson,
+)
+from engine.evaluation.measures import (
+    BEST_RETURN,
+    EXACT,
+    EXCESS,
+    MEANS,
+    NORMALISED,
+    RANDOM_RETURN,
+    REGRET,
+    RETURN,
+    SUCCESS,
+)
 from engine.evaluation.passes import WAYS, Way
 from engine.evaluation.tally import Column, TicketTally, Trials
 
@@ -45,33 +67,72 @@ class Sample(NamedTuple):
         return rate_of(self.units, self.trials)
 
 
-def estimates(tickets: Sequence[TicketTally], rewards: Range, ks: Sequence[int]) -> dict[str, Estimate]:
+def estimates(
+    tickets: Sequence[TicketTally], rewards: Range, ks: Sequence[int], steps: int | None = None
+) -> dict[str, Estimate]:
     """Every number of some tickets, by its name. What no ticket has a value of is left out."""
-    return {**_means(tickets, rewards), **_rates(tickets, ks), **_exact(tickets)}
+    return {**_means(tickets, rewards, steps), **_rates(tickets, ks), **_exact(tickets)}
 
 
 # -- Means
 
 
-def _means(tickets: Sequence[TicketTally], rewards: Range) -> dict[str, Estimate]:
+def _means(tickets: Sequence[TicketTally], rewards: Range, steps: int | None) -> dict[str, Estimate]:
     columns = _columns(tickets, MEANS)
-    intervals = mean_intervals(columns)
+    ends = {name: own for name in columns if (own := _ends(name, tickets, rewards)) is not None}
+    intervals = mean_intervals(columns, ends)
     found: dict[str, Estimate] = {}
-    for name, own in columns.items():
-        value, interval = mean(own), intervals[name]
-        possible = interval.within(*bounds(name, rewards)).holding(value) if interval is not None else None
-        found[name] = Estimate(value, possible, len(own))
+    for name, column in columns.items():
+        value, possible = mean(column), possibly(intervals[name], column, *bounds(name, rewards, steps))
+        found[name] = Estimate(value, possible.holding(value) if possible is not None else None, len(column))
     return found
 
 
-def bounds(name: str, rewards: Range) -> tuple[float | None, float | None]:
+def bounds(name: str, rewards: Range, steps: int | None) -> tuple[float | None, float | None]:
     """What a mean can be; None where nothing says so."""
-    return rewards if name == RETURN else (MEANS[name].least, MEANS[name].most)
+    if name == RETURN:
+        return rewards
+    if name == EXCESS and steps is not None:  # an episode has a step at least, and so has a best one
+        return 1.0 - steps, steps - 1.0
+    if name == REGRET:
+        return 0.0, rewards.most - rewards.least
+    return MEANS[name].least, MEANS[name].most
+
+
+def possibly(
+    interval: Interval | None, columns: Sequence[Column], least: float | None, most: float | None
+) -> Interval | None:
+    """An interval of a mean, as far as that can be. Where all units are alike, and none was found for that, it is what
+    `mean_within` says; None where the two ends aren't known."""
+    if interval is not None:
+        return interval.within(least, most)
+    units = columns[0].spread if len(columns) == 1 else spread([float(one.mean) for one in columns])
+    if units.count < 2 or least is None or most is None:
+        return None
+    return mean_within(units, (least, most))
+
+
+def _ends(name: str, tickets: Sequence[TicketTally], rewards: Range) -> Range | None:
+    """Between which numbers those of tickets lie; None where nothing says so, or nothing that is of use, as of steps.
+
+    A normalised return has no least one: in its place is that of the least return on a ticket like the average.
+    """
+    least, most = bounds(name, rewards, None)
+    if name == NORMALISED:
+        chance, best = (mean(columns_of(tickets, known)) for known in (RANDOM_RETURN, BEST_RETURN))
+        least = (rewards.least - chance) / (best - chance)
+    return Range(least, most) if least is not None and most is not None else None
 
 
 def together(ranges: Sequence[Range]) -> Range:
     """What the rewards of any of some packs can be."""
     return Range(min(one.least for one in ranges), max(one.most for one in ranges))
+
+
+def longest(steps: Sequence[int | None]) -> int | None:
+    """The most steps of an episode of any of some packs; None where it isn't known of all."""
+    known = [number for number in steps if number is not None]
+    return max(known) if len(known) == len(steps) else None
 
 
 def _exact(tickets: Sequence[TicketTally]) -> dict[str, Estimate]:
@@ -94,18 +155,33 @@ def mean(columns: Sequence[Column]) -> float:
     return _mean([column.mean for column in columns])
 
 
-def mean_intervals(columns: Mapping[str, Sequence[Column]]) -> dict[str, Interval | None]:
-    """The interval of each of some means, by its name; those of equally many tickets are drawn together."""
+def mean_intervals(
+    columns: Mapping[str, Sequence[Column]], ends: Mapping[str, Range] = MappingProxyType({})
+) -> dict[str, Interval | None]:
+    """The interval of each of some means, by its name; those of equally many tickets are drawn together.
+
+    `ends` are between which numbers each ticket's lie, by the same names, of those of which it is known. Without them
+    there is none of units that are all alike.
+    """
     found: dict[str, Interval | None] = dict.fromkeys(columns)
-    alike: dict[int, list[str]] = {}
+    alike: dict[tuple[int, bool], list[str]] = {}
     for name, own in columns.items():
-        alike.setdefault(len(own), []).append(name)
-    for count, names in alike.items():
+        alike.setdefault((len(own), name in ends), []).append(name)
+    for (count, known), names in alike.items():
+        values = [[float(one.mean) for one in columns[name]] for name in names]
         if count == 1:
-            found |= {name: student(columns[name][0].spread) for name in names}
+            alone = {name: columns[name][0].spread for name in names}
+            found |= {name: _of_one(units, ends.get(name)) for name, units in alone.items()}
+        elif count and known:
+            found |= zip(names, means_within(values, [ends[name] for name in names]), strict=True)
         elif count:
-            found |= zip(names, means([[float(one.mean) for one in columns[name]] for name in names]), strict=True)
+            found |= zip(names, means(values), strict=True)
     return found
+
+
+def _of_one(units: Spread, ends: Range | None) -> Interval | None:
+    """That of one ticket, over what it is made of."""
+    return mean_within(units, ends) if ends is not None and units.count > 1 else student(units)
 
 
 # -- Rates

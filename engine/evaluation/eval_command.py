@@ -16,14 +16,15 @@ from rich.console import Console
 
 from engine.contract import load_contract
 from engine.evaluation.agents import AgentError
+from engine.evaluation.aside import printing_aside
 from engine.evaluation.cluster import NoCluster
 from engine.evaluation.crew import Crew
-from engine.evaluation.folder import Run, Unusable, locked
+from engine.evaluation.folder import Run, Unusable, is_run, locked
 from engine.evaluation.ledger import REPLACED, Damaged, OpenLedger, Unwritable
 from engine.evaluation.limits import EpisodeLimits, RunLimits
-from engine.evaluation.naming import agent_factory
+from engine.evaluation.naming import AgentFactory, agent_factory
 from engine.evaluation.numbers import as_json
-from engine.evaluation.numbers_told import told_numbers
+from engine.evaluation.numbers_told import standard_output, told_numbers
 from engine.evaluation.opening import RUNS, Unfit, load, new_folder, open_run
 from engine.evaluation.options import options_of, takes_agent_options
 from engine.evaluation.plan import NothingPlanned, Wish, seeds
@@ -32,11 +33,12 @@ from engine.evaluation.playing import Until
 from engine.evaluation.progress import progress
 from engine.evaluation.result import State
 from engine.evaluation.runner import Again, Engine, Gather, Sitting, crew_of, play
+from engine.evaluation.spent_told import told_spent
 from engine.load import shipped_packs
-from engine.proof.output import PackName, existing
+from engine.output import Number, PackName, existing
 from engine.proof.told import count
 from engine.split import SPLITS
-from engine.transcript import printable
+from engine.terminal import printable
 
 FINDINGS = 1
 USAGE = 2
@@ -46,8 +48,6 @@ PULL = "pull"
 Pull = Callable[[Run, str, int, Callable[[str, str], None], Until, int], Crew]
 # The kinds of agents that wait for others most of the time.
 WAITING = ("http", "cmd", "openai")
-# How wide text is where nothing says how wide the paper is.
-WIDTH = 100
 _SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -120,7 +120,7 @@ class SeedsWanted(click.ParamType[str]):
 @click.option("--max-steps", type=click.IntRange(1), help="The most steps of an episode, where the pack allows more.")
 @click.option("--time", "whole_time", type=Span(), metavar="SPAN", help="Stop after so long, such as 30m.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Stop at so many tokens.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Stop at so much money.")
+@click.option("--max-cost", type=Number(0, min_open=True), metavar="USD", help="Stop at so much money.")
 @click.option("--retry-errors", is_flag=True, help="Play again what ended in an error.")
 @click.option("--only-failing", is_flag=True, help="Play again what wasn't resolved, and nothing else.")
 @click.option("--allow-unproved", is_flag=True, help="Play drafts too: packs that can't be proved sound.")
@@ -163,20 +163,28 @@ def evaluate(
     """
     if retry_errors and only_failing:
         raise click.UsageError("--only-failing plays errors again as well: leave --retry-errors out.")
+    if (retry_errors or only_failing) and output is None:
+        option = "--retry-errors" if retry_errors else "--only-failing"
+        raise click.UsageError(f"{option} plays a run's episodes again: name its folder with -o.")
     again: Again = "errors" if retry_errors else "failing" if only_failing else "new"
     wish, limits = Wish(tasks, tickets, split, wanted, trials), EpisodeLimits(max_steps, episode_time)
     sitting = Sitting(again, RunLimits(whole_time, max_tokens, max_cost))
     options = options_of(of_agent)
     try:
-        factory = agent_factory(agent, options) if agent != PULL else None
+        with printing_aside():  # its module may print
+            factory = agent_factory(agent, options) if agent != PULL else None
         if factory is None:
             _check_pull(workers, engine, max_tokens, max_cost)
+        else:
+            _check_counted(factory, max_tokens, max_cost)
         loaded = load([existing(name) for name in packs] or shipped_packs(), allow_unproved)
-        path = output if output is not None else new_folder(agent)
+        path = output if output is not None else new_folder(factory.short if factory is not None else PULL)
+        if only_failing and not is_run(path):
+            raise click.UsageError(f"--only-failing plays a run's episodes again, and {printable(str(path))} is none.")
         described = factory.described() if factory is not None else {"agent": PULL}
         run = open_run(path, described, loaded, wish, limits, allow_unproved)
         if factory is not None:
-            gather = crew_of(run, factory, factory.kind in WAITING, workers, engine)
+            gather = crew_of(run, factory, factory.kind in WAITING, workers, engine, foreign=factory.kind == "py")
         else:
             gather = partial(pull, run, host, port or load_contract().port, _invite)
         with locked(path), closing(OpenLedger(path, run.plan)) as ledger:
@@ -193,7 +201,7 @@ def evaluate(
 def _sat(run: Run, ledger: OpenLedger, sitting: Sitting, gather: Gather) -> str | None:
     """Plays, and gives the limit of the run that ended it. Ctrl-C ends the process; what was played by then stays."""
     try:
-        with progress(Console(stderr=True, highlight=False)) as hear:
+        with progress(Console(stderr=True, highlight=False)) as hear, printing_aside():
             return play(run, ledger, sitting, gather, hear)
     except KeyboardInterrupt:
         planned = ledger.plan.count
@@ -215,20 +223,33 @@ def _check_pull(workers: int | None, engine: Engine, max_tokens: int | None, max
         raise click.UsageError("What an agent spends that connects isn't known: no --max-tokens, no --max-cost.")
 
 
+def _check_counted(factory: AgentFactory, max_tokens: int | None, max_cost: float | None) -> None:
+    """Refuses limits that would never end the run."""
+    if not factory.counts_tokens and (max_tokens is not None or max_cost is not None):
+        raise click.UsageError(
+            "What this agent spends isn't known, so no --max-tokens and no --max-cost: openai:MODEL counts tokens."
+        )
+    if max_cost is not None and not factory.counts_cost:
+        raise click.UsageError("--max-cost needs --price-in and --price-out: no prices are known without them.")
+
+
 def _invite(address: str, token: str) -> None:
     click.echo(f"Each reset at {address} begins the next episode. The token: {token}", err=True)
 
 
 def _report(run: Run, ledger: OpenLedger, ended: str | None, as_data: bool) -> None:
     """The numbers, and what is to be known of them."""
-    table = over(run, ledger).table()
+    played = over(run, ledger)
+    table, replaced = played.table(), played.replaced
     unplayed, errors = ledger.count(State.NOTHING, State.UNFINISHED), ledger.count(State.ERROR)
-    replaced = ledger.replaced()
     if as_data:
         about = {"run": str(run.path), "ended_by": ended, "not_played": unplayed, "replaced": replaced}
         click.echo(json.dumps({**about, **as_json(table)}, ensure_ascii=False))
         return
-    told_numbers(table, _console())
+    told_numbers(table, standard_output())
+    spent = told_spent(run.path)
+    if spent is not None:
+        click.echo(spent)
     if unplayed:
         why = f"{ended} " if ended is not None else ""
         click.echo(f"{why}Not played to the end: {count(unplayed, 'episode')}. {_onwards(run)}")
@@ -244,11 +265,3 @@ def _report(run: Run, ledger: OpenLedger, ended: str | None, as_data: bool) -> N
 
 def _onwards(run: Run) -> str:
     return f"To go on: the same command with -o {shlex.quote(printable(str(run.path)))}."
-
-
-def _console() -> Console:
-    """Standard output, in colours if it is a terminal."""
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
-    return console

@@ -20,6 +20,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,9 +30,11 @@ from engine.diagnostics import PackError
 from engine.evaluation.ledger import sync_folder
 from engine.evaluation.limits import EpisodeLimits
 from engine.evaluation.plan import NothingPlanned, Plan, Wish
+from engine.evaluation.reading import content, opened
 from engine.load import rebuild
 from engine.pack import Pack
-from engine.transcript import printable
+from engine.split import SPLITS
+from engine.terminal import printable
 
 FORMAT = 1
 ABOUT, PACKS, CERTIFICATES = "run.json", "packs", "certificates"
@@ -41,6 +44,10 @@ _LONGEST_NAME = 100
 
 class Unusable(ValueError):
     """A folder that is no run, or not the one that is meant; the text says why, and what differs."""
+
+
+class Changed(Unusable):
+    """A run that isn't what was written any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,8 @@ class About:
     def guard(self) -> str:
         """SHA-256 of all that decides what the records say."""
         whole = [[[pack["name"], pack["digest"]] for pack in self.packs], self.agent, self.options]
-        return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def wish(self) -> Wish:
@@ -80,6 +88,10 @@ class About:
             "guard": self.guard,
         }
 
+    def text(self) -> str:
+        """What stands in run.json."""
+        return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
+
 
 def about(tool: str, agent: Mapping[str, Any], plan: Plan, wish: Wish, limits: EpisodeLimits) -> About:
     """What a run of a plan would be."""
@@ -101,7 +113,7 @@ class Run:
 
     def certificate(self, pack: str) -> bytes:
         """What was proved of a pack, as `engine.proof.certificate` reads it."""
-        return (self.path / CERTIFICATES / f"{_file_name(pack)}.json").read_bytes()
+        return content(self.path / CERTIFICATES / f"{_file_name(pack)}.json")
 
 
 def make(path: Path, what: About, packs: Sequence[Pack], certificates: Mapping[str, str]) -> None:
@@ -111,7 +123,7 @@ def make(path: Path, what: About, packs: Sequence[Pack], certificates: Mapping[s
         Unusable: it can't be made there.
     """
     new = path.with_name(f".{path.name[:100]}-{secrets.token_hex(4)}")
-    texts = {ABOUT: _text(what.as_json())}
+    texts = {ABOUT: what.text()}
     for pack in packs:
         texts[f"{PACKS}/{_file_name(pack.name)}.json"] = pack.source
         texts[f"{CERTIFICATES}/{_file_name(pack.name)}.json"] = certificates[pack.name]
@@ -157,13 +169,13 @@ def read(path: Path, contract: Contract | None = None) -> Run:
     for told in what.packs:
         name = f"{PACKS}/{told['file']}.json"
         try:
-            pack = rebuild((path / name).read_text("utf-8"), contract or load_contract())
+            pack = rebuild(content(path / name).decode(), contract or load_contract())
         except (OSError, UnicodeDecodeError):
             raise Unusable(f"{_named(path)} is no whole run: {printable(name)} can't be read.") from None
         except PackError as error:
             raise Unusable(f"{_named(path / name)} can't be played by this version:\n{error}") from None
-        if pack.digest != told["digest"]:
-            raise Unusable(f"{_named(path / name)} isn't the pack that the run was played with: its digest differs.")
+        if (pack.name, pack.digest) != (told["name"], told["digest"]):
+            raise Changed(f"{_named(path / name)} isn't the pack that the run was played with: its digest differs.")
         packs.append(pack)
     try:
         plan = Plan(packs, what.wish)
@@ -202,10 +214,23 @@ def locked(path: Path) -> Iterator[None]:
             os.close(file)
 
 
+def check_unplayed(path: Path) -> None:
+    """Raises Unusable where somebody plays a run now: what is in its folder isn't all that comes of it."""
+    try:
+        import fcntl
+    except ImportError:  # nor can it be played there
+        return
+    with opened(path / ABOUT) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # it goes with the file
+        except BlockingIOError:
+            raise Unusable(f"{_named(path)} is being played by another process: try again once it is over.") from None
+
+
 def _about(path: Path) -> About:
     where = _named(path / ABOUT)
     try:
-        found = json.loads((path / ABOUT).read_bytes())
+        found = json.loads(content(path / ABOUT))
     except OSError as error:
         raise Unusable(f"{_named(path)} is no run: its {ABOUT} can't be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
@@ -220,13 +245,27 @@ def _about(path: Path) -> About:
         packs = tuple(
             {name: str(pack[name]) for name in ("name", "version", "digest", "file")} for pack in found["packs"]
         )
-        made = About(str(found["tool"]), dict(found["agent"]), dict(found["options"]), packs, int(found["planned"]))
-        sound = made.guard == found["guard"] and isinstance(made.limits, EpisodeLimits)
-    except (KeyError, TypeError, ValueError):
+        made = About(str(found["tool"]), dict(found["agent"]), dict(found["options"]), packs, found["planned"])
+        sound = made.guard == found["guard"] and type(made.planned) is int and _fit(made.options)
+        sound = sound and all(pack["file"] == _file_name(pack["name"]) for pack in packs)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         sound = False
-    if not sound or any("/" in pack["file"] for pack in packs):
-        raise Unusable(f"{where} was changed after it was written: its guard doesn't fit.")
+    if not sound:
+        raise Changed(f"{where} was changed after it was written: its guard doesn't fit.")
     return made
+
+
+def _fit(options: Mapping[str, Any]) -> bool:
+    """Whether options are what a wish and limits are made of. Raises KeyError, OverflowError where they aren't."""
+    names = [*options["tasks"], *options["tickets"], options["seeds"]]
+    numbers = [options["trials"], 1 if options["max_steps"] is None else options["max_steps"]]
+    seconds = options["episode_time"]
+    return (
+        all(isinstance(name, str) for name in names)
+        and options["split"] in (None, *SPLITS)
+        and all(type(number) is int and number >= 1 for number in numbers)
+        and (seconds is None or (type(seconds) in (int, float) and seconds > 0 and isfinite(seconds)))
+    )
 
 
 def _of_packs(there: About, here: About) -> Iterator[str]:
@@ -249,10 +288,6 @@ def _of_members(kind: str, there: Mapping[str, Any], here: Mapping[str, Any]) ->
         if old != new:
             what = f"the {kind}" if name == kind else f"the {kind} {name}".replace("_", " ")
             yield printable(f"{what}: {old} there, {new} now")
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def _file_name(pack: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -23,7 +25,7 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
 class HttpAgent:
-    """Asks an address, within `seconds` a step.
+    """Asks an address, within `seconds` a step: until the last byte of the answer.
 
     What is sent: `{"observation": {...}, "tools": [...], "instructions": "...", "episode_id": "..."}`. One connection
     is kept and used again. A user and password in the address are sent as such. Raises AgentError where `url` is none.
@@ -81,22 +83,67 @@ class HttpAgent:
                 raise self._error(f"can't be asked: {_reason(error)}") from None
 
     def _answer(self, question: bytes) -> tuple[int, str, bytes]:
-        end = time.monotonic() + self._seconds
-        self._connection.request("POST", self._path, question, self._headers)
+        end, connection = time.monotonic() + self._seconds, self._connection
+        if connection.sock is None:
+            connection.connect()
+        connection.sock.settimeout(_left(end))
+        connection.request("POST", self._path, question, self._headers)
+        connection.response_class = _until(end)
         content = bytearray()
-        with closing(self._connection.getresponse()) as response:
+        with closing(connection.getresponse()) as response:
+            announced = response.length
             while piece := response.read1(MAX_ANSWER):
                 content += piece
                 if len(content) > MAX_ANSWER:
                     self.close()
                     raise self._error(f"answered with more than {MAX_ANSWER:,} bytes")
-                if time.monotonic() > end:
-                    raise TimeoutError
+            if announced is not None and len(content) < announced:
+                raise http.client.IncompleteRead(bytes(content), announced - len(content))
         return response.status, response.reason, bytes(content)
 
     def _error(self, what: str, text: str = "") -> AgentError:
         shown = shortened(text)
         return AgentError(f"The agent {self.name} {what}" + (f": {shown}" if shown else "."))
+
+
+class _Timed(io.RawIOBase):
+    """What comes from a socket until a time: each piece of it has only what is left of that."""
+
+    def __init__(self, sock: socket.socket, end: float) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._end = end
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(_left(self._end))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _until(end: float) -> Callable[..., http.client.HTTPResponse]:
+    """Makes responses that are read until a time: head and body, however slowly they come. They raise TimeoutError."""
+
+    def made(sock: socket.socket, *given: Any, **more: Any) -> http.client.HTTPResponse:
+        response = http.client.HTTPResponse(sock, *given, **more)
+        response.fp.close()
+        response.fp = io.BufferedReader(_Timed(sock, end))
+        return response
+
+    return made
+
+
+def _left(end: float) -> float:
+    """The seconds until a time. Raises TimeoutError where it is past."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
 def _authorization(user: str | None, password: str | None) -> dict[str, str]:
@@ -107,5 +154,7 @@ def _authorization(user: str | None, password: str | None) -> dict[str, str]:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, http.client.IncompleteRead):
+        return "its answer was cut off"
     text = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return told.lines(text or type(error).__name__)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import shake_256
+from itertools import islice
 from math import erfc, fsum, sqrt
-from operator import itemgetter, mul
+from operator import itemgetter, mul, sub
 from struct import iter_unpack
 from typing import NamedTuple
 
@@ -27,6 +29,8 @@ RESAMPLES = 1_999
 FEW = 6
 # More units than that are resampled in so many groups.
 GROUPS = 400
+# What is drawn are numbers below that.
+_WHOLE = 2**32
 
 
 class Interval(NamedTuple):
@@ -137,8 +141,9 @@ def _combined(one: float, other: float, together: float) -> float:
 
 
 def student(units: Spread) -> Interval | None:
-    """Student's t interval of a mean: m ± t s / √n. None of one unit: nothing says how much another would differ."""
-    if units.count < 2:
+    """Student's t interval of a mean: m ± t s / √n. None of one unit, or of units that are all alike: nothing says how
+    much another would differ."""
+    if units.count < 2 or not units.variance:
         return None
     half = quantile(units.count - 1) * sqrt(units.variance / units.count)
     return Interval(units.mean - half, units.mean + half)
@@ -160,12 +165,64 @@ def quantile(degrees: int) -> float:
 def means(columns: Sequence[Sequence[float]]) -> list[Interval | None]:
     """The interval of the mean of each column: columns of the same number of units, at least one.
 
-    Student's where there are few units, else the bootstrap's.
+    Student's where there are few units, else the bootstrap's; None of units that are all alike.
+    """
+    found = bootstrap(columns) if len(columns[0]) >= FEW else [student(spread(column)) for column in columns]
+    return [None if _alike(column) else interval for column, interval in zip(columns, found, strict=True)]
+
+
+def mean_within(units: Spread, ends: tuple[float, float]) -> Interval:
+    """The interval of a mean whose units lie between two ends, by their spread alone; of at least two.
+
+    It is Wilson's, of the mean p as a share of the way from one end to the other, with so many trials n as make the
+    variance of a rate what that of the units is: n = count · q (1 - q) / v. Half a unit is imagined at either end for
+    that, and q and v are the mean and the variance (sum of squares / number) with these. Of units that are all at an
+    end n is their count. What is beyond an end counts as at it.
+    """
+    least, most = ends
+    whole, count = most - least, units.count
+    p = min(1.0, max(0.0, (units.mean - least) / whole))
+    q = (count * p + 0.5) / (count + 1)
+    squares = (count - 1) * units.variance / whole**2 + count * (p - q) ** 2 + (q**2 + (1 - q) ** 2) / 2
+    low, high = wilson(Rate(p, count * q * (1 - q) * (count + 1) / squares))
+    return Interval(least + whole * low, least + whole * high)
+
+
+def means_within(columns: Sequence[Sequence[float]], ends: Sequence[tuple[float, float]]) -> list[Interval]:
+    """The interval of the mean of each column whose values lie between two ends; of equally many units, at least two.
+
+    That of the Bayesian bootstrap (Rubin 1981) with half a unit more at either end, RESAMPLES times: the means of the
+    units, weighted by what is drawn from Dirichlet's distribution with 1 for each unit and 1/2 for each end, between
+    their 2.5% and 97.5%. Of units that are all at an end it is Jeffreys' interval of a rate. More than GROUPS units are
+    resampled without any others, which would make no difference; where all of them are alike it is `mean_within`'s.
     """
     count = len(columns[0])
-    if count < FEW:
-        return [student(spread(column)) for column in columns]
-    return [*bootstrap(columns)]
+    if count > GROUPS:
+        many = zip(columns, ends, bootstrap(columns), strict=True)
+        return [mean_within(spread(column), own) if _alike(column) else found for column, own, found in many]
+    found: list[list[float]] = [[] for _ in columns]
+    for words, share in zip(_words(count, RESAMPLES, "weights"), _halves(), strict=True):
+        cuts = sorted(words)
+        weights = [*map(sub, cuts, (0, *cuts))]
+        more = _WHOLE - cuts[-1]  # the weight of both ends together
+        for means, column, (least, most) in zip(found, columns, ends, strict=True):
+            beyond = more * (least + (most - least) * share)
+            means.append((fsum(map(mul, column, weights)) + beyond) / _WHOLE)
+    cut = (RESAMPLES + 1) // 40
+    for means in found:
+        means.sort()
+    return [Interval(means[cut - 1], means[-cut]) for means in found]
+
+
+@cache
+def _halves() -> tuple[float, ...]:
+    """How what two halves of a unit weigh together is shared, RESAMPLES times: Beta's distribution with 1/2 and 1/2.
+
+    Of a point that is drawn in a disc it is x² / (x² + y²), which takes no function that differs between machines.
+    """
+    points = ((2 * x + 1 - _WHOLE, 2 * y + 1 - _WHOLE) for x, y in _words(2, 2 * RESAMPLES, "halves"))
+    inside = ((x * x, x * x + y * y) for x, y in points if x * x + y * y < _WHOLE * _WHOLE)
+    return tuple(square / whole for square, whole in islice(inside, RESAMPLES))
 
 
 def bootstrap(columns: Sequence[Sequence[float]]) -> list[Interval]:
@@ -176,9 +233,13 @@ def bootstrap(columns: Sequence[Sequence[float]]) -> list[Interval]:
     them: for many units 2.5%, for few less, as percentiles alone give intervals that are too narrow then.
     """
     count = len(columns[0])
-    varying = [column for column in columns if min(column) < max(column)]
+    varying = [column for column in columns if not _alike(column)]
     resampled = iter(_limits(varying, count) if varying else ())
-    return [next(resampled) if min(column) < max(column) else Interval(column[0], column[0]) for column in columns]
+    return [Interval(column[0], column[0]) if _alike(column) else next(resampled) for column in columns]
+
+
+def _alike(column: Sequence[float]) -> bool:
+    return min(column) == max(column)
 
 
 def _limits(columns: Sequence[Sequence[float]], count: int) -> Iterator[Interval]:

@@ -10,7 +10,6 @@ What was written survives the end of the process at once, and the end of the mac
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from array import array
@@ -21,9 +20,11 @@ from pathlib import Path
 from time import monotonic
 
 from engine.evaluation.plan import Plan
+from engine.evaluation.reading import content, opened
 from engine.evaluation.record import Record, parse
-from engine.evaluation.result import DONE, Result, State
-from engine.transcript import Unreadable, printable
+from engine.evaluation.result import DONE, Account, Result, State, parse_account
+from engine.terminal import printable
+from engine.transcript import Unreadable
 
 EPISODES, TIMES, REPLACED = "episodes.jsonl", "times.jsonl", "replaced.jsonl"
 # How many seconds may pass until what was written is on the disk.
@@ -73,9 +74,15 @@ class Ledger:
         """How many places are in one of these states."""
         return sum(self._counts[state] for state in states)
 
-    def records(self) -> Iterator[Record]:
-        """One for each episode that has any, in the order of their keys."""
-        return map(parse, self._arranged())
+    def records(self, places: Iterable[int] | None = None) -> Iterator[Record]:
+        """One for each episode that has any, in the order of their keys; or of those at some places, in theirs."""
+        offsets = self._places if places is None else (self._places[place] for place in places)
+        return map(parse, self._lines_at(offsets))
+
+    def replaced(self) -> int:
+        """How many episodes were done, and then played again all the same. Raises Unreadable."""
+        path = self.folder / REPLACED
+        return len({parse(raw).key for raw in content(path).splitlines()}) if path.exists() else 0
 
     def is_arranged(self) -> bool:
         """Whether there is one line for each episode, in the order of their keys."""
@@ -97,7 +104,7 @@ class Ledger:
     def _read(self) -> Iterator[tuple[int, Record, int]]:
         """Of each whole line: its place, its record, and its length."""
         try:
-            file = self.path.open("rb")
+            file = opened(self.path)
         except FileNotFoundError:
             return
         with file:
@@ -121,13 +128,13 @@ class Ledger:
             raise Unreadable("this record is of another version of its pack")
         return place
 
-    def _arranged(self) -> Iterator[bytes]:
-        """The lines that count, in the order of their keys."""
+    def _lines_at(self, offsets: Iterable[int]) -> Iterator[bytes]:
+        """The lines that begin there."""
         if not self.path.exists():
             return
-        with self.path.open("rb") as file:
+        with opened(self.path) as file:
             at = 0
-            for offset in self._places:
+            for offset in offsets:
                 if offset != _NONE:
                     if offset != at:
                         file.seek(offset)
@@ -144,8 +151,7 @@ class OpenLedger(Ledger):
             left.unlink()
         super().__init__(folder, plan)
         self.tokens, self.cost = 0, 0.0
-        with _legible(folder / TIMES):
-            times = self._add_up(folder / TIMES)
+        times = self._add_up(folder / TIMES)
         self._episodes = _Appended(self.path, self._size)
         self._times = _Appended(folder / TIMES, times)
 
@@ -165,7 +171,7 @@ class OpenLedger(Ledger):
 
         def arranged() -> Iterator[bytes]:
             nonlocal size
-            lines = self._arranged()
+            lines = self._lines_at(self._places)
             for place, offset in enumerate(self._places):
                 if offset != _NONE:
                     raw = next(lines)
@@ -182,17 +188,12 @@ class OpenLedger(Ledger):
         self._episodes.close()
         self._times.close()
 
-    def replaced(self) -> int:
-        """How many episodes were done, and then played again all the same."""
-        path = self.folder / REPLACED
-        return len({parse(raw).key for raw in path.read_bytes().splitlines()}) if path.exists() else 0
-
     def _keep_replaced(self) -> None:
         """What was done, and was played again all the same, isn't thrown away: who reads a number may want to know."""
         if not self._replaced:
             return
         path = self.folder / REPLACED
-        kept = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        kept = content(path).splitlines(keepends=True) if path.exists() else []
         with self.path.open("rb") as file:
             for offset in self._replaced:
                 file.seek(offset)
@@ -202,19 +203,26 @@ class OpenLedger(Ledger):
     def _add_up(self, path: Path) -> int:
         """Adds up what was spent; gives the length of the whole lines."""
         size = 0
-        with suppress(FileNotFoundError), path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                if not raw.endswith(b"\n"):
-                    break
-                try:
-                    told = json.loads(raw)
-                    self.tokens += (told["input_tokens"] or 0) + (told["output_tokens"] or 0)
-                    self.cost += told["cost"] or 0.0
-                except (ValueError, KeyError, TypeError, RecursionError):
-                    where = f"{printable(str(path))}:{number}"
-                    raise Damaged(f"{where}: this line is no account of an episode. Take it out.") from None
-                size += len(raw)
+        for account, length in accounts(path):
+            if account.spent is not None:
+                self.tokens += account.spent.tokens
+                self.cost += account.spent.cost or 0.0
+            size += length
         return size
+
+
+def accounts(path: Path) -> Iterator[tuple[Account, int]]:
+    """What each whole line of times.jsonl says, and its length. Raises Damaged where it says nothing."""
+    with _legible(path), suppress(FileNotFoundError), opened(path) as file:
+        for number, raw in enumerate(file, 1):
+            if not raw.endswith(b"\n"):
+                break
+            try:
+                account = parse_account(raw)
+            except (ValueError, KeyError, TypeError, RecursionError):
+                where = f"{printable(str(path))}:{number}"
+                raise Damaged(f"{where}: this line is no account of an episode. Take it out.") from None
+            yield account, len(raw)
 
 
 @contextmanager

@@ -28,23 +28,24 @@ class Measure:
     cost: bool = False
 
 
-# What a return can be, the packs' reward range says.
-RETURN = "return"
+# What a return and a regret can be, the packs' reward range says; what excess steps can be, how many steps there are.
+RETURN, REGRET, NORMALISED, EXCESS = "return", "regret", "normalised_return", "excess_steps"
 MEANS: Mapping[str, Measure] = {
     one.name: one
     for one in (
         Measure("score", "score", 0.0, 1.0),
         Measure(RETURN, "return"),
-        Measure("normalised_return", "normalised return", None, 1.0),
-        Measure("regret", "regret", 0.0, cost=True),
-        Measure("excess_steps", "excess steps", cost=True),
+        Measure(NORMALISED, "normalised return", None, 1.0),
+        Measure(REGRET, "regret", 0.0, cost=True),
+        Measure(EXCESS, "excess steps", cost=True),
     )
 }
 SUCCESS = "success"
 # What is exactly known of the same cases, for comparison.
+BEST_RETURN, RANDOM_RETURN = "best_return", "random_return"
 EXACT: Mapping[str, str] = {
-    "best_return": "best return",
-    "random_return": "random return",
+    BEST_RETURN: "best return",
+    RANDOM_RETURN: "random return",
     "random_score": "random score",
 }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from engine.evaluation.estimates import Estimate, Range, estimates, together
+from engine.evaluation.estimates import Estimate, Range, estimates, longest, together
 from engine.evaluation.exact import Exact, Proved
 from engine.evaluation.measures import Measuring
 from engine.evaluation.passes import KS
@@ -23,12 +24,13 @@ Row = tuple[str, str]
 
 
 class Planned(NamedTuple):
-    """A ticket that is played, and its pack's range of rewards."""
+    """A ticket that is played, and its pack's range of rewards and most steps; None where nothing says so."""
 
     pack: str
     ticket: str
     task: str
     rewards: Range
+    steps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,12 @@ class Group:
 
     `errors` and `limits` are episodes that aren't done, `causes` says why, the most frequent first. `numbers` are over
     those that are done, by name; one isn't there where no episode has a value. `tickets` are those with any done.
+    `succeeded` are the episodes that reached their goal.
     """
 
     planned: int
     done: int
+    succeeded: int
     errors: int
     limits: int
     causes: Mapping[Cause, int]
@@ -51,6 +55,17 @@ class Group:
     def coverage(self) -> float:
         """How many of the planned episodes are done."""
         return self.done / self.planned
+
+    @property
+    def success_at_least(self) -> Fraction:
+        """The success rate if all that isn't done had failed."""
+        return success_at_least(self.succeeded, self.planned)
+
+
+def success_at_least(succeeded: int, planned: int) -> Fraction:
+    """The success rate if all that isn't done had failed. Of each ticket as many episodes are planned, so the mean over
+    tickets is the share of all of them."""
+    return Fraction(succeeded, planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,7 @@ class Tally:
             exact = self._known(record.pack, record.ticket, record.seed)
             tally.add(record.seed, self._measuring.values(record, exact))
         else:
-            tally.causes[Cause(record.status, record.error or "")] += 1
+            tally.causes[Cause(record.status, (record.error or "").strip().partition("\n")[0])] += 1
             tally.add(record.seed, None)
 
     def table(self) -> Table:
@@ -120,12 +135,18 @@ class Tally:
         return Group(
             planned=len(rows) * self._seeds * self._trials,
             done=sum(tally.done for tally in tallies),
+            succeeded=sum(tally.succeeded for tally in tallies),
             errors=sum(number for cause, number in causes.items() if cause.status == "error"),
             limits=sum(number for cause, number in causes.items() if cause.status == "limit"),
             causes=dict(sorted(causes.items(), key=lambda item: (-item[1], item[0]))),
             tickets=sum(tally.done > 0 for tally in tallies),
-            numbers=estimates(tallies, together([self._about[row].rewards for row in rows]), self._ks),
+            numbers=self._estimates(rows),
         )
+
+    def _estimates(self, rows: Sequence[Row]) -> dict[str, Estimate]:
+        about = [self._about[row] for row in rows]
+        rewards, steps = together([one.rewards for one in about]), longest([one.steps for one in about])
+        return estimates([self._tallies[row] for row in rows], rewards, self._ks, steps)
 
 
 def table(records: Iterable[Record], plan: Plan, certificates: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -158,7 +179,7 @@ def planned(plan: Plan) -> list[Planned]:
     """The tickets of a plan: by pack, and within it in the order of its tasks and tickets."""
     wanted = set(plan.rows)
     return [
-        Planned(pack.name, ticket.id, task, _rewards(pack))
+        Planned(pack.name, ticket.id, task, _rewards(pack), pack.max_steps)
         for pack in plan.packs.values()
         for task in pack.tasks
         for ticket in pack.tickets.values()
@@ -200,6 +221,7 @@ def _group_json(group: Group) -> dict[str, Any]:
         "planned": group.planned,
         "done": group.done,
         "coverage": group.coverage,
+        "success_at_least": float(group.success_at_least),
         "errors": group.errors,
         "limits": group.limits,
         "causes": [{**cause._asdict(), "episodes": number} for cause, number in group.causes.items()],

@@ -1,8 +1,6 @@
 """An agent that is a model behind OpenAI's chat completions, or behind any service that has the same interface.
 
-The conversation of an episode: the pack's instructions as the system's, the first observation as the user's; the model
-calls the pack's actions as tools, and is told what came of each. Observations are JSON; of those after the first only
-what may have changed is told, and what was said.
+What it is told in an episode, and what its answers mean, is `engine.chat`'s.
 
 What a model does wrongly is its own mistake, a step of the episode: arguments that are no JSON, a tool that there
 isn't, and, once it has been asked a second time, an answer that calls no tool (a refusal, for one). What its service
@@ -13,35 +11,23 @@ AgentUnusable.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 
-from engine.evaluation.agents import SHOWN, Action, AgentError, AgentUnusable, Tools, shortened
+from engine import chat
+from engine.evaluation.agents import Action, AgentError, AgentUnusable, Tools, shortened
 from engine.evaluation.masking import MASK, masked_url
 from engine.evaluation.options import AgentOptions
 from engine.evaluation.spent import Spent
 from engine.proof import told
 
-# What is said to a model that calls no tool, and of its calls beside the one that is carried out.
-ONLY_TOOLS = "You act by calling one of the tools, and only so. Call one now."
-ONE_AT_A_TIME = "Not carried out: one action at a time."
 # How many tokens a price is for.
 MILLION = 1_000_000
-# Objects and lists in a call's arguments; an action has none, but for one that is taken for a mistake.
-NESTED = 20
 # So many characters make a key a secret; what is shorter is none, and may be any word.
 SECRET = 8
-
-# The names that tools may have there.
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-# What a later observation doesn't tell anew: it never changes, or was told before.
-_TOLD = ("ticket_id", "customer_message", "history")
-
-Message = dict[str, Any]
 
 
 class OpenAIAgent:
@@ -59,7 +45,7 @@ class OpenAIAgent:
         if options.temperature is not None:
             self._fixed["temperature"] = options.temperature
         self._fixed["extra_body"] = {name: json.loads(value) for name, value in options.request}
-        self._messages: list[Message] = []
+        self._messages: list[chat.Message] = []
         self._calls: list[str] = []  # the ids of those whose outcome isn't told yet
 
     def __repr__(self) -> str:
@@ -69,49 +55,34 @@ class OpenAIAgent:
         self, observation: Mapping[str, Any], tools: Tools, *, instructions: str = "", episode_id: str = ""
     ) -> Action:
         __tracebackhide__ = True
+        functions = chat.Functions(tools)
         if observation["step_count"] == 0:
-            self._begin(observation, instructions)
+            self._messages = chat.opening(instructions, observation)
         else:
-            self._tell(_news(observation))
-        named = _named(tools)
-        message = self._answer(named)
-        if not message.tool_calls:
-            self._messages.append({"role": "user", "content": ONLY_TOOLS})
-            message = self._answer(named)
-        return _action(message.tool_calls[0], named) if message.tool_calls else {}
+            self._messages += chat.answers(self._calls, chat.news(observation))
+        called = self._answer(functions)
+        if not called:
+            self._messages.append({"role": "user", "content": chat.ONLY_TOOLS})
+            called = self._answer(functions)
+        return called[0] if called else {}
 
     def close(self) -> None:
         self._client.close()
 
-    # -- The conversation
-
-    def _begin(self, observation: Mapping[str, Any], instructions: str) -> None:
-        system = [{"role": "system", "content": instructions}] if instructions else []
-        first = {name: value for name, value in observation.items() if name != "history"}
-        self._messages = [*system, {"role": "user", "content": _json(first)}]
-        self._calls = []
-
-    def _tell(self, news: str) -> None:
-        """What came of the last step: as the answer to the first call, where there was one."""
-        if not self._calls:
-            self._messages.append({"role": "user", "content": news})
-        for number, call in enumerate(self._calls):
-            content = ONE_AT_A_TIME if number else news
-            self._messages.append({"role": "tool", "tool_call_id": call, "content": content})
-
-    def _answer(self, named: Mapping[str, Mapping[str, Any]]) -> ChatCompletionMessage:
-        """The model's next message, which becomes part of the conversation."""
-        message = self._completion([_function(name, tool) for name, tool in named.items()])
-        said: Message = {"content": None, **message.model_dump(exclude_none=True, warnings=False)}
+    def _answer(self, functions: chat.Functions) -> list[Action]:
+        """The actions that the model calls in its next message, which becomes part of the conversation."""
+        message = self._completion(functions.definitions)
+        dumped = message.model_dump(exclude_none=True, warnings=False)
+        said: chat.Message = {"content": None, **json.loads(chat.as_json(dumped))}
         calls = said.get("tool_calls") or []
-        for number, call in enumerate(calls):
-            call["id"] = call.get("id") or f"call_{len(self._messages)}_{number}"
-            if "function" in call:  # some services read the arguments again
-                meant = _arguments(call["function"].get("arguments"))
-                call["function"]["arguments"] = _json(meant if isinstance(meant, Mapping) else {})
-        self._calls = [call["id"] for call in calls]
+        actions = [functions.action(call) for call in calls]
+        self._calls = chat.call_ids(calls, f"call_{len(self._messages)}")
+        for call, name in zip(calls, self._calls, strict=True):
+            call["id"] = name
+            if "function" in call:
+                call["function"].update(functions.repeated(call))
         self._messages.append(said)
-        return message
+        return actions
 
     # -- The service
 
@@ -171,57 +142,3 @@ class OpenAIAgent:
         text = " ".join((text.replace(self._key, MASK) if len(self._key) >= SECRET else text).split())
         shown = shortened(text)
         return f"The service of {self.name} at {at} {what}" + (f": {shown}" if shown else ".")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _news(observation: Mapping[str, Any]) -> str:
-    last = observation["history"][-1]
-    changed = {name: value for name, value in observation.items() if name not in _TOLD}
-    return _json({"role": last["role"], "text": last["text"], **changed})
-
-
-def _named(tools: Tools) -> dict[str, Mapping[str, Any]]:
-    """Tools by the names that they have there: their own, where these can be had."""
-    own = {tool["name"] for tool in tools}
-    named: dict[str, Mapping[str, Any]] = {}
-    for number, tool in enumerate(tools, 1):
-        name = tool["name"]
-        if not _NAME.fullmatch(name):
-            name = f"action_{number}"
-            while name in own:
-                name += "_"
-        named[name] = tool
-    return named
-
-
-def _function(name: str, tool: Mapping[str, Any]) -> dict[str, Any]:
-    described = tool["description"] if name == tool["name"] else f"{tool['name']}: {tool['description']}"
-    function = {"name": name, "description": described, "parameters": tool["inputSchema"]}
-    return {"type": "function", "function": function}
-
-
-def _action(call: Any, named: Mapping[str, Mapping[str, Any]]) -> Action:
-    """What a call comes to, be it valid or not."""
-    function = getattr(call, "function", None)
-    name = getattr(function, "name", None)
-    if function is None or name is None:
-        return {}
-    return {"type": named[name]["name"] if name in named else name, "arguments": _arguments(function.arguments)}
-
-
-def _arguments(written: Any) -> Any:
-    """A call's arguments; their beginning as a text where they are no object that an action could have."""
-    if not isinstance(written, str):  # some services send the object itself
-        return written or {}
-    if written.strip() in ("", "null"):
-        return {}
-    try:
-        meant = json.loads(written)
-        json.dumps(meant, allow_nan=False)
-    except (ValueError, RecursionError):
-        meant = None
-    fits = isinstance(meant, dict) and written.count("{") + written.count("[") <= NESTED
-    return meant if fits else f"{written[:SHOWN]}…" if len(written) > SHOWN else written

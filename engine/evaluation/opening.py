@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from engine.contract import load_contract
 from engine.diagnostics import PackError, render
-from engine.evaluation.folder import Run, about, check_same, is_run, make, read
+from engine.evaluation.folder import Run, Unusable, about, check_same, is_run, make, read
 from engine.evaluation.limits import EpisodeLimits
 from engine.evaluation.plan import Plan, Wish
 from engine.load import check_draft, check_pack
@@ -22,13 +23,15 @@ from engine.proof.certificate import write as as_text
 from engine.proof.commands import progress
 from engine.proof.prove import prove
 from engine.proof.result import Check
-from engine.transcript import printable
+from engine.terminal import printable
 
 RUNS = Path("runs")
 # How many findings of a pack are told.
 TOLD = 10
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._]+")
 _LONGEST = 60
+# The characters of a folder's path that are shown where it can't be used.
+_SHOWN = 120
 
 
 class Unfit(ValueError):
@@ -74,18 +77,31 @@ def open_run(
     """
     plan = Plan(packs, wish)
     asked = about(version("deskproof"), agent, plan, wish, limits)
-    if is_run(path):
-        run = read(path)
-        check_same(path, run.about, asked)
-        return run
-    make(path, asked, packs, {pack.name: _proved(pack, allow_unproved) for pack in packs})
-    return read(path)
+    with _as_unusable(path):
+        if is_run(path):
+            run = read(path)
+            check_same(path, run.about, asked)
+            return run
+        make(path, asked, packs, {pack.name: _proved(pack, allow_unproved) for pack in packs})
+        return read(path)
+
+
+@contextmanager
+def _as_unusable(path: Path) -> Iterator[None]:
+    """Whatever the system refuses to do with a run's folder is a sentence about that folder: Unusable."""
+    try:
+        yield
+    except OSError as error:
+        name = printable(str(path))
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+        raise Unusable(f"{shown} can't be used as a folder: {error.strerror}.") from None
 
 
 def new_folder(agent: str) -> Path:
-    """`runs/AGENT-N` with the first number that isn't taken."""
+    """`runs/AGENT-N` with the first number that isn't taken; `agent` is a name without secrets."""
     name = _NOT_IN_NAMES.sub("-", agent)[:_LONGEST].strip("-.") or "agent"
-    return next(path for number in count(1) if not (path := RUNS / f"{name}-{number}").exists())
+    with _as_unusable(RUNS):
+        return next(path for number in count(1) if not (path := RUNS / f"{name}-{number}").exists())
 
 
 def _draft(path: Path) -> Pack | None:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import click
 
 from engine.evaluation.http_agent import SECONDS
-from engine.transcript import printable
+from engine.output import Number
+from engine.terminal import printable
 
 RETRIES = 5
 
@@ -63,7 +64,7 @@ class _Member(click.ParamType[tuple[str, str]]):
 _OPTIONS = (
     click.option(
         "--agent-timeout",
-        type=click.FloatRange(0, 86_400, min_open=True),
+        type=Number(0, 86_400, min_open=True),
         default=SECONDS,
         show_default=True,
         metavar="SECONDS",
@@ -74,7 +75,7 @@ _OPTIONS = (
         metavar="URL",
         help="openai: where the model is. Default: OPENAI_BASE_URL, else API_BASE_URL, else OpenAI's.",
     ),
-    click.option("--temperature", type=click.FloatRange(0, 2), help="openai: default: the service's own."),
+    click.option("--temperature", type=Number(0, 2), help="openai: default: the service's own."),
     click.option(
         "--request",
         type=_Member(),
@@ -88,8 +89,8 @@ _OPTIONS = (
         show_default=True,
         help="openai: how often a request is sent again that the service refused for now.",
     ),
-    click.option("--price-in", type=click.FloatRange(0), metavar="USD", help="openai: a million tokens of questions."),
-    click.option("--price-out", type=click.FloatRange(0), metavar="USD", help="openai: a million tokens of answers."),
+    click.option("--price-in", type=Number(0), metavar="USD", help="openai: a million tokens of questions."),
+    click.option("--price-out", type=Number(0), metavar="USD", help="openai: a million tokens of answers."),
 )
 
 

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
-from engine.diagnostics import nearest
 from engine.evaluation.record import Key
+from engine.nearest import nearest
 from engine.pack import Pack, Split
 from engine.split import splits
-from engine.transcript import printable
+from engine.terminal import printable
 
 MAX_SEED = 2**63 - 1
 # The most episodes of a run: some bytes of each are kept in memory.
@@ -155,8 +155,9 @@ class Plan:
 
 
 def _rows(packs: Sequence[Pack], wish: Wish) -> Iterator[tuple[str, str]]:
-    _known("task", wish.tasks, [name for pack in packs for name in pack.tasks])
-    _known("ticket", wish.tickets, [name for pack in packs for name in pack.tickets])
+    _known("task", wish.tasks, [name for pack in packs for name in pack.tasks], _with_tickets(packs))
+    tickets = [name for pack in packs for name in pack.tickets]
+    _known("ticket", wish.tickets, tickets, tickets)
     rows = [(pack, ticket) for pack in packs for ticket in _of_split(pack, wish.split)]
     if wish.tasks:
         rows = [(pack, ticket) for pack, ticket in rows if pack.tickets[ticket].task in wish.tasks]
@@ -172,6 +173,12 @@ def _rows(packs: Sequence[Pack], wish: Wish) -> Iterator[tuple[str, str]]:
         yield pack.name, ticket
 
 
+def _with_tickets(packs: Sequence[Pack]) -> list[str]:
+    """The tasks that have a ticket."""
+    having = [{ticket.task for ticket in pack.tickets.values()} for pack in packs]
+    return [name for pack, own in zip(packs, having, strict=True) for name in pack.tasks if name in own]
+
+
 def _of_split(pack: Pack, split: Split | None) -> Iterable[str]:
     return splits(pack)[split] if split is not None else pack.tickets
 
@@ -180,10 +187,10 @@ def _either(names: Iterable[str]) -> str:
     return " or ".join(f"'{printable(name)}'" for name in names)
 
 
-def _known(kind: str, wanted: Iterable[str], known: Sequence[str]) -> None:
+def _known(kind: str, wanted: Iterable[str], known: Sequence[str], advised: Sequence[str]) -> None:
     for name in wanted:
         if name not in known:
-            near = nearest(name, known)
-            shown = ", ".join(dict.fromkeys(map(printable, known[:20])))
+            near = nearest(name, advised)
+            shown = ", ".join(dict.fromkeys(map(printable, advised[:20])))
             hint = f"Did you mean '{printable(near)}'?" if near is not None else f"There are: {shown}."
             raise NothingPlanned(f"There is no {kind} '{printable(name)}' in these packs. {hint}")

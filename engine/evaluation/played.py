@@ -10,20 +10,24 @@ from typing import Any
 from engine.diagnostics import PackError
 from engine.evaluation.folder import Run, Unusable
 from engine.evaluation.folder import read as read_folder
-from engine.evaluation.ledger import Damaged, Ledger
+from engine.evaluation.ledger import REPLACED, Damaged, Ledger
 from engine.evaluation.numbers import Table, table
+from engine.evaluation.reading import unreadable
 from engine.evaluation.record import Record
 from engine.proof.certificate import read as read_certificate
-from engine.transcript import printable
+from engine.terminal import printable
+from engine.transcript import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """`certificates` are by the packs' names, and each is of the pack that was played."""
+    """`certificates` are by the packs' names, and each is of the pack that was played. `replaced` is how many episodes
+    were done, and then played again all the same."""
 
     run: Run
     ledger: Ledger
     certificates: Mapping[str, Mapping[str, Any]]
+    replaced: int
 
     def records(self) -> Iterator[Record]:
         """One for each episode that has any, in the order of their keys."""
@@ -46,13 +50,19 @@ def played(path: Path) -> Played:
     except Damaged as error:
         raise Unusable(str(error)) from None
     except OSError as error:
-        raise Unusable(f"{printable(str(path))} can't be read: {error.strerror}.") from None
+        raise Unusable(unreadable(error, path)) from None
     return over(run, ledger)
 
 
 def over(run: Run, ledger: Ledger) -> Played:
     """The same of a run whose records were read already. Raises Unusable."""
-    return Played(run, ledger, {name: _certificate(run, name) for name in run.plan.packs})
+    try:
+        replaced = ledger.replaced()
+    except Unreadable as error:
+        raise Unusable(f"{printable(str(run.path / REPLACED))} holds what is no record: {error}.") from None
+    except OSError as error:
+        raise Unusable(unreadable(error, run.path)) from None
+    return Played(run, ledger, {name: _certificate(run, name) for name in run.plan.packs}, replaced)
 
 
 def _certificate(run: Run, pack: str) -> Mapping[str, Any]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from types import FrameType
 from typing import Any
 
+from engine.action import normalise
 from engine.case import Case, make_case
 from engine.draw import digest
 from engine.episode import Episode
 from engine.evaluation.agents import Agent, AgentError, AgentUnusable
+from engine.evaluation.interrupting import Cut, interrupted
 from engine.evaluation.limits import TIME_UP, EpisodeLimits
 from engine.evaluation.record import Key, Record, recorded
 from engine.evaluation.result import Account, Result, result
@@ -27,8 +26,8 @@ from engine.tools import tools
 
 # The first characters of an episode's digest are its id.
 _ID = 32
-# An agent that doesn't let itself be interrupted is interrupted again.
-_AGAIN = 0.5
+# The bytes of an action as JSON, as a server takes them; so few texts that are so short, as most are, never have more.
+_LARGEST, _FEW, _SHORT = 16 * 1024, 8, 200
 # Objects and arrays inside each other, in an action.
 _DEEPEST = 50
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,16}\b")
@@ -91,14 +90,16 @@ class Player:
         try:
             stopped = self._to_the_end(case.pack, episode_id(key))
             record = recorded(self._now, key.trial, stopped=stopped)
-        except _Cut as cut:
+        except Cut as cut:
             record = recorded(self._now, key.trial, "limit", cut.cause)
         except AgentUnusable:
             raise
         except AgentError as error:
             trace = error.trace
             record = recorded(self._now, key.trial, "error", _stable(str(error)))
-        except (Exception, SystemExit) as error:  # an agent may do anything
+        except BaseException as error:  # an agent may raise anything
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # Ctrl-C, as far as anybody can tell
             record = recorded(self._now, key.trial, "error", _stable(f"The agent failed: {_summed_up(error)}"))
         return record, trace
 
@@ -108,7 +109,7 @@ class Player:
         return self.episode
 
     def _to_the_end(self, pack: Pack, name: str) -> bool:
-        """Plays what was begun. Whether the agent gave up; raises _Cut at a limit, and what an agent raises."""
+        """Plays what was begun. Whether the agent gave up; raises Cut at a limit, and what an agent raises."""
         limits, until = self._until.limits, self._until
         own = self._began + limits.seconds if limits.seconds is not None else None
         ends = min((end for end in (own, until.ends) if end is not None), default=None)
@@ -122,9 +123,9 @@ class Player:
             while not self._now.done:
                 over = until.over()
                 if over is not None:
-                    raise _Cut(over)
+                    raise Cut(over)
                 if self._now.step_count == limits.max_steps:
-                    raise _Cut(limits.too_many())
+                    raise Cut(limits.too_many())
                 observation = self._now.observation
                 try:
                     with interruptible:
@@ -132,7 +133,7 @@ class Player:
                 except AgentStopped:
                     return True
                 if ends is not None and monotonic() >= ends:
-                    raise _Cut(cause)
+                    raise Cut(cause)
                 _check(action, agent.name)
                 self.episode = self._now.step(action)
         return False
@@ -150,16 +151,26 @@ def episode_id(key: Key) -> str:
 
 def _check(action: Mapping[str, Any], name: str) -> None:
     """Refuses what no line of a record can hold. What isn't valid in the episode is the episode's business."""
-    if all(isinstance(value, str) for value in action.values()):
+    if len(action) <= _FEW and all(map(_is_short, action, action.values())):
         return
     try:
-        json.dumps(action, allow_nan=False)
+        size = _size(action)
         deep = _is_deep(action)
     except (TypeError, ValueError, RecursionError):
         deep = True
     if deep:
         why = f"a number that JSON doesn't have in it, or more than {_DEEPEST} levels"
         raise AgentError(f"The agent {name} gave an action with {why}.")
+    if size > _LARGEST and (size := _size(normalise(action))) > _LARGEST:
+        raise AgentError(f"The agent {name} gave an action of {size:,} bytes of JSON; {_LARGEST:,} are the most.")
+
+
+def _is_short(member: str, value: Any) -> bool:
+    return isinstance(value, str) and len(member) + len(value) <= _SHORT
+
+
+def _size(action: Mapping[str, Any]) -> int:
+    return len(json.dumps(action, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace"))
 
 
 def _is_deep(action: Mapping[str, Any]) -> bool:
@@ -182,52 +193,3 @@ def _stable(text: str) -> str:
 def _summed_up(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return told.lines(f"{type(error).__name__}: {text}" if text else type(error).__name__)
-
-
-# -- Interrupting what an agent does
-
-
-class _Cut(BaseException):
-    """A limit was reached. No Exception: an agent that catches those doesn't catch this."""
-
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-class _Interruptible:
-    """Within it, the alarm raises _Cut; outside it waits."""
-
-    def __init__(self, cause: str) -> None:
-        self._cause = cause
-        self._inside = False
-        self._rang = False
-
-    def __enter__(self) -> None:
-        if self._rang:
-            raise _Cut(self._cause)
-        self._inside = True
-
-    def __exit__(self, *_: object) -> None:
-        self._inside = False
-
-    def ring(self, _signal: int, _frame: FrameType | None) -> None:
-        self._rang = True
-        if self._inside:
-            raise _Cut(self._cause)
-
-
-@contextmanager
-def interrupted(ends: float | None, cause: str) -> Iterator[Any]:
-    """Has an alarm ring at a time of `time.monotonic`, in a process's main thread; elsewhere nothing does."""
-    interruptible = _Interruptible(cause)
-    if ends is None or threading.current_thread() is not threading.main_thread():
-        yield interruptible
-        return
-    before = signal.signal(signal.SIGALRM, interruptible.ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, max(ends - monotonic(), 1e-6), _AGAIN)
-        yield interruptible
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

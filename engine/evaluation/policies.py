@@ -19,7 +19,7 @@ from engine.evaluation.agents import Action, AgentError, AgentUnusable, Tools
 from engine.evaluation.desk import Desk, Desks
 from engine.evaluation.spent import AgentStopped
 from engine.solve import OverBudget
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How often a customer is asked for one thing.
 PATIENCE = 5

@@ -110,21 +110,26 @@ class _Running:
 
     def __init__(self, command: Sequence[str]) -> None:
         lifeline, self._lifeline = os.pipe()
+        self._over, over = (
+            os.pipe()
+        )  # the keeper alone holds the other end: a child of the program may hold its streams
         try:
             self._keeper = subprocess.Popen(
                 [sys.executable, "-I", "-S", _KEEPER, str(lifeline), *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(lifeline,),
+                pass_fds=(lifeline, over),
                 start_new_session=True,  # Ctrl-C is the business of whoever asks
                 bufsize=0,
             )
         except BaseException:
             os.close(self._lifeline)
+            os.close(self._over)
             raise
         finally:
             os.close(lifeline)
+            os.close(over)
         self.asked = False  # and not answered yet
         self._code: int | None = None
         self._stderr = bytearray()
@@ -173,6 +178,7 @@ class _Running:
             ready.register(stdin, selectors.EVENT_WRITE)
             ready.register(stdout, selectors.EVENT_READ)
             ready.register(stderr, selectors.EVENT_READ)
+            ready.register(self._over, selectors.EVENT_READ)
             while left or b"\n" not in answer:
                 if time.monotonic() >= end:
                     raise TimeoutError
@@ -183,10 +189,22 @@ class _Running:
                             ready.unregister(stdin)
                     elif key.fileobj is stdout:
                         answer += self._said()
-                    elif not self._complained():
-                        ready.unregister(stderr)
+                    elif key.fileobj is stderr:
+                        if not self._complained():
+                            ready.unregister(stderr)
+                    else:
+                        return self._last_answer(answer)
                 if len(answer) > MAX_ANSWER:
                     raise _Unasked(bytes(answer))
+        return bytes(answer)
+
+    def _last_answer(self, answer: bytearray) -> bytes:
+        """What a program that has ended still said. Raises _Ended where that is no whole line."""
+        while b"\n" not in answer:
+            piece = self._said()
+            if not piece or len(answer) > MAX_ANSWER:
+                raise _Ended
+            answer += piece
         return bytes(answer)
 
     def _said(self) -> bytes:
@@ -218,8 +236,11 @@ class _Running:
             except subprocess.TimeoutExpired:
                 self._keeper.kill()
             mine = mine or self._mine.acquire()
-            while not self._streams[2].closed and self._complained():
-                pass
+            if not self._streams[2].closed:
+                for _ in range(MAX_ANSWER // PIECE):  # what is left over may be writing still
+                    if not self._complained():
+                        break
+                os.close(self._over)
             for stream in self._streams:
                 stream.close()
         finally:

@@ -24,6 +24,8 @@ Status = Literal["done", "error", "limit"]
 STOPPED = "stopped"
 
 _STATUSES: tuple[Status, ...] = get_args(Status)
+# No return is as large as that.
+_MOST = 2**32
 
 
 class Key(NamedTuple):
@@ -188,8 +190,8 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_exact(value: Any) -> bool:
-    """A number of ten-thousandths."""
-    return _is_number(value) and _units(_whole(value)) == value
+    """A number of ten-thousandths, of those that an episode can have."""
+    return _is_number(value) and abs(value) < _MOST and _units(_whole(value)) == value
 
 
 def _is_number(value: Any) -> bool:

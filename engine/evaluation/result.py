@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -9,6 +10,9 @@ from engine.evaluation.limits import OF_RUNS
 from engine.evaluation.record import Key, Record, line
 from engine.evaluation.spent import Spent
 from engine.transcript import line as as_line
+
+# No episode takes so many tokens, dollars or seconds.
+_MOST = 1e15
 
 
 class Account(NamedTuple):
@@ -32,6 +36,19 @@ def account_line(key: Key, account: Account) -> bytes:
             **({"trace": account.trace} if account.trace is not None else {}),
         }
     )
+
+
+def parse_account(raw: bytes) -> Account:
+    """What a line of times.jsonl says, but for its trace. Raises ValueError, KeyError, TypeError, RecursionError."""
+    told = json.loads(raw)
+    tokens, cost = (told["input_tokens"], told["output_tokens"]), told["cost"]
+    amounts = [*tokens, cost, told.get("seconds")]
+    if not all(one is None or (type(one) in (int, float) and 0 <= one < _MOST) for one in amounts):
+        raise ValueError("these are no amounts")
+    if not all(one is None or type(one) is int for one in tokens):
+        raise ValueError("tokens are counted")
+    spent = Spent(tokens[0] or 0, tokens[1] or 0, cost) if any(one is not None for one in (*tokens, cost)) else None
+    return Account(float(told.get("seconds") or 0), spent)
 
 
 class State(IntEnum):

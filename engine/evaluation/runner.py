@@ -101,10 +101,18 @@ def standing(ledger: OpenLedger, left: int) -> Standing:
     return Standing(ledger.plan.count, done, ledger.count(State.ERROR), limits, left, mean)
 
 
-def crew_of(run: Run, factory: Factory, waits: bool, workers: int | None = None, engine: Engine = "local") -> Gather:
+def crew_of(
+    run: Run,
+    factory: Factory,
+    waits: bool,
+    workers: int | None = None,
+    engine: Engine = "local",
+    foreign: bool = False,
+) -> Gather:
     """The crew in which agents of a factory play. No workers: as many as seem right.
 
-    `waits`: the agent waits for others most of the time.
+    `waits`: the agent waits for others most of the time. `foreign`: its code is somebody else's and runs in the process
+    that plays, which it may end; so that isn't this one, unless one worker is asked for.
     """
 
     def gather(until: Until, left: int) -> Crew:
@@ -112,7 +120,7 @@ def crew_of(run: Run, factory: Factory, waits: bool, workers: int | None = None,
             return Cluster(run.plan, run.about.wish, factory, until, workers)
         worth = WAITING if waits else min(_processors(), ceil(left / WORTH_A_PROCESS))
         many = min(workers or worth, left)
-        if many == 1:
+        if many == 1 and (workers == 1 or not foreign):
             return Alone(run.plan, factory, until)
         if waits:
             return Threads(run.plan, factory, until, many)

@@ -19,7 +19,7 @@ _SUCCESS = COLUMNS.index(SUCCESS)
 
 
 class Cause(NamedTuple):
-    """Why an episode isn't done."""
+    """Why an episode isn't done; `text` is the first line of what its record says: those alike in it are one cause."""
 
     status: Literal["error", "limit"]
     text: str

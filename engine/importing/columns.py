@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from engine.vocabulary import MAX_FIELDS
 
 # What a column can be, by name; what follows a dot is a field's name.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,16 +15,18 @@ from engine.diagnostics import Report, render
 from engine.importing import told
 from engine.importing.columns import Pair, Plan, plan
 from engine.importing.desk import Head, document, needs
-from engine.importing.dialect import Dialect, find_dialect
+from engine.importing.dialect import Dialect, OneSign, find_dialect
 from engine.importing.encoding import Decoded, UnknownEncoding, decode
 from engine.importing.placing import (
     FINDINGS,
+    OPEN,
     check_free,
     check_text,
     contract_and_task,
     fitting,
     head,
     is_stream,
+    long_names,
     numbered,
     pack_options,
     place,
@@ -33,7 +35,7 @@ from engine.importing.rows import Broken, NoHeader, Row, Rows
 from engine.importing.tickets import Account, Ticket, read
 from engine.nodes import Seq, Spot, reading
 from engine.source import Budget, open_file, parse
-from engine.transcript import printable
+from engine.terminal import printable
 
 MAX_BYTES = 200_000_000
 # What files begin with that are taken for CSV.
@@ -49,6 +51,16 @@ _ROWS = 100
 _SIGNS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
 
+class Source(click.Path):
+    """A file to be read. What may wait for ever is none, but for what the process has open already."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = str(super().convert("/dev/stdin" if value == "-" else value, param, ctx))
+        if not path.startswith(OPEN) and not Path(path).is_file():
+            self.fail(f"{printable(path)} is a pipe or a device, not a file; - reads standard input", param, ctx)
+        return path
+
+
 class Sign(click.ParamType[str]):
     """One character, or its name."""
 
@@ -62,7 +74,7 @@ class Sign(click.ParamType[str]):
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False), metavar="FILE")
+@click.argument("file", type=Source(exists=True, dir_okay=False), metavar="FILE")
 @click.option(
     "--map",
     "maps",
@@ -89,20 +101,19 @@ def csv(
     delimiter: str | None,
     quote: str | None,
 ) -> None:
-    """Make a pack of the tickets in a CSV FILE, which a help desk exports.
+    """Make a pack of the tickets in a CSV FILE, which a help desk exports; - is standard input.
 
     Without --map: shows what is in it, and a command to begin with. Rows that are broken are told and skipped; then
     the exit code is 1.
     """
-    if delimiter is not None and delimiter == quote:
-        raise click.UsageError("--delimiter and --quote can't be the same.")
     if bool(maps) != (output is not None):
         raise click.UsageError("-o PACK says what to write." if maps else "--map says which column is what.")
     if output == "-" and per_pack is not None:
         raise click.UsageError("Several packs can't be written to standard output.")
     contract, of_tickets = contract_and_task(task)
     if output is None:
-        _show(file, *_opened(file, encoding, delimiter, quote))
+        given = {"--encoding": encoding, "--delimiter": _name(delimiter), "--quote": _name(quote)}
+        _show(file, given, *_opened(file, encoding, delimiter, quote))
         return
     top = head(output, file, name, language, contract)
     if per_pack is None:
@@ -145,16 +156,24 @@ def _opened(file: str, encoding: str | None, delimiter: str | None, quote: str |
     except UnknownEncoding as error:
         unknown = f"There is no encoding '{printable(str(error))}'; there are utf-8, utf-16, cp1252 and more."
         raise click.UsageError(unknown) from None
+    except OneSign as error:
+        both = f"'{printable(str(error))}' stands between the cells of this file, so it can't be --quote."
+        raise click.UsageError(both) from None
     except NoHeader as error:
         _refuse(f"{printable(file)}: {error}.")
 
 
-def _show(file: str, decoded: Decoded, dialect: Dialect, rows: Rows) -> None:
-    """Says what a file holds, and how to go on."""
+def _show(file: str, given: Mapping[str, str | None], decoded: Decoded, dialect: Dialect, rows: Rows) -> None:
+    """Says what a file holds, and how to go on; `given` are the options that say how it is written."""
     click.echo(told.found(printable(file), decoded, dialect))
     _note(decoded)
-    for line in told.overview(file, rows):
+    for line in told.overview(file, given, rows):
         click.echo(line)
+
+
+def _name(sign: str | None) -> str | None:
+    """How a sign can be said, as a shell makes some of them hard to write."""
+    return next((name for name, one in _SIGNS.items() if one == sign), sign)
 
 
 def _note(decoded: Decoded) -> None:
@@ -260,7 +279,11 @@ def _packs(
     for number, start in enumerate(range(0, len(tickets), size), 1):
         path = output if per_pack is None else numbered(output, number)
         own = top if per_pack is None else replace(top, name=f"{top.name}-{number}")
-        text, wrong = fitting(path, document(own, tickets[start : start + size], fields, playbook))
+        made = document(own, tickets[start : start + size], fields, playbook)
+        long = long_names(made)
+        if long is not None:
+            _refuse(f"{long}: nothing was written.")
+        text, wrong = fitting(path, made)
         if wrong is not None:
             _refuse(f"{wrong}: nothing was written. --per-pack N writes several packs.")
         packs.append((path, text))

@@ -28,12 +28,24 @@ class Dialect:
     start: int = 0
 
 
+class OneSign(ValueError):
+    """What is to quote cells stands between them as well."""
+
+
 def find_dialect(text: str, delimiter: str | None = None, quote: str | None = None) -> Dialect:
-    """The dialect in which most of the first rows have as many cells as the header, and the header has most cells."""
+    """The dialect in which most of the first rows have as many cells as the header, and the header has most cells.
+
+    Raises:
+        OneSign: the quote that is given is the delimiter.
+    """
     said = _SAID.match(text)
     start = said.end() if said else 0
     if said and delimiter is None:
         delimiter = said[1]
+    if delimiter is None and quote in DELIMITERS:
+        delimiter = find_dialect(text).delimiter
+    if delimiter is not None and delimiter == quote:
+        raise OneSign(quote)
     delimiters = [delimiter] if delimiter is not None else list(DELIMITERS)
     quotes = [quote] if quote is not None else _quotes(text[:_SAMPLE])
     if quote is None and delimiter in quotes:

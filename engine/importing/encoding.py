@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 # Stands where bytes can't be read. No text has it: it is half of a pair.
 UNREADABLE: Final = "\udc80"
+# Ctrl-Z: old programs write it, once or up to the end of a block.
+_END: Final = "\x1a"
 # How many bytes are looked at for NULs.
 _SAMPLE = 4096
 # Longer marks first: the first bytes of one are another one.
@@ -39,11 +41,16 @@ class Decoded:
 
 
 def decode(content: bytes, encoding: str | None = None) -> Decoded:
-    """The text of a file. `encoding` is what its owner says.
+    """The text of a file, without DOS's mark of its end. `encoding` is what its owner says.
 
     Raises:
         UnknownEncoding: there is no such encoding.
     """
+    decoded = _decoded(content, encoding)
+    return replace(decoded, text=decoded.text.rstrip(_END))
+
+
+def _decoded(content: bytes, encoding: str | None) -> Decoded:
     if encoding is not None:
         return Decoded(_read(content, encoding).removeprefix("\ufeff"), encoding)
     for mark, codec, name in _MARKS:

@@ -18,17 +18,21 @@ from engine.importing.placing import (
     fitting,
     head,
     is_stream,
+    long_names,
     pack_options,
     place,
 )
 from engine.load import with_lines
+from engine.nodes import File
 from engine.proof.told import count
 from engine.source import Budget, open_file, parse
-from engine.transcript import printable
+from engine.terminal import printable
 from engine.vocabulary import MAX_FIELDS
 
 # What stands beside forms and is none: GitHub's own settings for them.
 _SETTINGS = ("config.yml", "config.yaml")
+# What templates end in that aren't forms.
+_MARKDOWN = (".md", ".markdown")
 # What may be meant as it stands in a form: a comment behind a text.
 _MILD = frozenset({"PACK010"})
 
@@ -56,6 +60,9 @@ def issue_form(
     top = head(output, files[0], name, language, contract)
     check_free([output], [Path(file) for file in files], force)
     forms, broken = _forms(files)
+    if not forms and not broken:
+        click.echo("None of these files is a form: nothing was written.", err=True)
+        raise SystemExit(FINDINGS)
     if not forms or (broken and not skip_broken):
         them = "it" if broken == 1 else "them"
         hint = f". --skip-broken leaves {them} out" if broken and forms else ""
@@ -63,9 +70,11 @@ def issue_form(
         raise SystemExit(FINDINGS)
     names, notes = field_names(forms)
     fields = {field for own in names for field in own.values()}
-    text, wrong = fitting(output, document(top, forms, names, of_tickets))
+    made = document(top, forms, names, of_tickets)
+    text, wrong = fitting(output, made)
     if len(fields) > MAX_FIELDS:
         wrong = f"{MAX_FIELDS} fields are the most of a pack, and these forms ask for {len(fields)}"
+    wrong = wrong or long_names(made)
     if wrong is not None:
         click.echo(f"{wrong}: nothing was written.", err=True)
         raise SystemExit(FINDINGS)
@@ -102,6 +111,10 @@ def _forms(files: Sequence[str]) -> tuple[list[Form], int]:
 
 
 def _form(file: str, report: Report) -> Form | None:
+    if file.lower().endswith(_MARKDOWN):
+        message = "this is a Markdown template; only forms, which are YAML, can be imported"
+        report.add("PACK001", File(file, "").spot(0), message)
+        return None
     budget = Budget()
     opened = open_file(Path(file), budget, report)
     root = parse(opened, budget, report) if opened is not None else None

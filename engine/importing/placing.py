@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from engine.build import pack_schema
+from engine.checks import MAX_LENGTH
 from engine.contract import Contract, load_contract
-from engine.diagnostics import PackError, nearest
+from engine.diagnostics import PackError
 from engine.importing.desk import TODO, Head
 from engine.importing.dump import characters, dump, values
+from engine.nearest import nearest
 from engine.nodes import MAX_NODES
-from engine.proof.output import write
+from engine.output import write
 from engine.proof.told import count
 from engine.schema_command import BESIDE, put_beside
 from engine.source import MAX_BYTES
-from engine.transcript import printable
+from engine.terminal import printable, shell_path
 
 FINDINGS = 1
+# Where a process finds what it has open already.
+OPEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+# As much as ever stands between two names in an answer: a comma and a blank, or what an empty list is called.
+_BETWEEN = "nothing"
+# How much of the longest answer names can be; there are words around them.
+_LISTED = MAX_LENGTH - 1_000
 # Tickets differ, so not quite as many fit as the mean says.
 _MARGIN = 0.9
 # The first line of a pack, as `deskproof new` writes it.
-_FOR_EDITORS = f"# yaml-language-server: $schema={BESIDE}"
+_FOR_EDITORS = "# yaml-language-server: $schema="
 DESCRIPTION = f"{TODO}: what this help desk has to ask before it can help"
 
 _Command = Callable[..., Any]
@@ -79,7 +86,8 @@ def contract_and_task(task: str | None) -> tuple[Contract, str]:
 def head(output: str, source: str, name: str | None, language: str | None, contract: Contract) -> Head:
     """What stands at the top of a pack that is written to `output`; one without a file of its own is called after
     what it is made of."""
-    own = Path(source if is_stream(output) else output)
+    nameless = "pack" if source.startswith(OPEN) else source
+    own = Path(nameless if is_stream(output) else output)
     called = name if name is not None else own.parent.absolute().name if own.name == "pack.yaml" else own.stem
     schema = pack_schema()["properties"]
     check_text(called)
@@ -121,7 +129,7 @@ def check_free(outputs: Sequence[str], sources: Sequence[Path], force: bool) -> 
 def place(packs: Sequence[tuple[str, str]]) -> str:
     """Writes packs, each a path and a text, and the schema beside them; their folders are made. Says what was written
     in a sentence, and how to go on."""
-    beside = False
+    beside: dict[str, None] = {}
     for output, text in packs:
         if is_stream(output):
             write(output, text)
@@ -130,11 +138,12 @@ def place(packs: Sequence[tuple[str, str]]) -> str:
             Path(output).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise click.UsageError(f"{printable(output)} can't be written: {error.strerror}.") from None
-        write(output, f"{_FOR_EDITORS}\n{text}")
-        beside = put_beside(Path(output)) or beside
+        name, is_new = put_beside(Path(output))
+        beside |= dict.fromkeys([name] if is_new else [])
+        write(output, f"{_FOR_EDITORS}{name}\n{text}")
     paths = [output for output, _ in packs]
-    schema = f", and {BESIDE} beside {'it' if len(paths) == 1 else 'them'} for editors" if beside else ""
-    return f"Wrote {printable(', '.join(paths))}{schema}. Next: deskproof check {printable(shlex.join(paths))}"
+    schema = f", and {', '.join(beside)} beside {'it' if len(paths) == 1 else 'them'} for editors" if beside else ""
+    return f"Wrote {printable(', '.join(paths))}{schema}. Next: deskproof check {' '.join(map(shell_path, paths))}"
 
 
 def is_stream(output: str) -> bool:
@@ -143,12 +152,30 @@ def is_stream(output: str) -> bool:
     return output == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
+def long_names(made: dict[str, Any]) -> str | None:
+    """What is wrong where the names in a pack are too long for one answer, which may list all categories, or all fields
+    behind the name of a category."""
+    categories, fields = made.get("categories", ()), made.get("fields", ())
+    lists = {
+        "categories": _length(categories),
+        "fields, and the longest of a category,": _length(fields) + max(map(len, categories), default=0),
+    }
+    for what, size in lists.items():
+        if size > _LISTED:
+            return f"All names of {what} come to {size:,} characters, and {_LISTED:,} are the most"
+    return None
+
+
+def _length(names: Iterable[str]) -> int:
+    return sum(len(name) + len(_BETWEEN) for name in names)
+
+
 def fitting(output: str, made: dict[str, Any]) -> tuple[str, str | None]:
     """A pack's text, and what is wrong where it is larger than packs may be, with how many tickets would do."""
     number, size, text = values(made), characters(made), ""
     if number <= MAX_NODES and size <= MAX_BYTES:  # else there is no need to write it out, which may take long
         text = dump(made)
-        size = len(_FOR_EDITORS) + 1 + len(text.encode())
+        size = len(_FOR_EDITORS) + len(BESIDE) + 1 + len(text.encode())
         if size <= MAX_BYTES:
             return text, None
     tickets = len(made["tickets"])

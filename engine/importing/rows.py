@@ -105,7 +105,7 @@ class Rows:
                 yield Broken(first, last, why, detail, self._spot(start, first, at) if at is not None else None)
             else:
                 empty = not any(map(str.strip, record.cells))
-                yield Row(first, last, record.cells, empty)
+                yield Row(first, last, record.cells[: len(self.header)], empty)
 
     def _spot(self, start: int, line: int, at: int) -> Spot:
         """A place in the record that begins at `start`, in a line of which the number is known."""
@@ -124,7 +124,13 @@ class Rows:
         return found if len(found) * _ALIKE <= len(kinds) else frozenset()
 
     def _may_be_row(self, record: Record) -> bool:
-        return len(record.cells) == len(self.header) and any(map(str.strip, record.cells))
+        return self._is_wide(record.cells) and any(map(str.strip, record.cells))
+
+    def _is_wide(self, cells: list[str]) -> bool:
+        """Whether there are as many cells as in the header. Some programs end each row with one more, or with many, in
+        which there is nothing."""
+        width = len(self.header)
+        return len(cells) == width or (len(cells) > width and not any(map(str.strip, cells[width:])))
 
     def _count(self, start: int, end: int) -> None:
         """Counts the lines between two places. A CRLF is never cut in two."""
@@ -138,7 +144,7 @@ class Rows:
         cells, width = record.cells, len(self.header)
         if not any(map(str.strip, cells)):
             return None
-        if len(cells) != width:
+        if not self._is_wide(cells):
             return TOO_FEW if len(cells) < width else TOO_MANY, f"{len(cells)} where the header has {width}", None
         if self._swallowed(start, record):
             return OPEN_QUOTE, "it goes on over rows", None
@@ -146,7 +152,7 @@ class Rows:
             at = self._text.find(sign, start, record.end)
             if at >= 0:
                 return why, "", at
-        return (AGAIN, "", None) if cells == self.header else None
+        return (AGAIN, "", None) if cells[:width] == self.header else None
 
     def _swallowed(self, start: int, record: Record) -> bool:
         """Whether a quote that was never closed made one row of several.
@@ -157,8 +163,9 @@ class Rows:
         lines = LINE_END.split(self._text[start : record.end])
         if not lines[-1]:
             lines.pop()
-        cuts = len(self.header) - 1
-        if len(lines) < 2 or cuts < 1 or any(line.count(self._delimiter) != cuts for line in lines):
+        if len(lines) < 2 or len(self.header) < 2:
+            return False
+        if not all(self._is_wide(line.split(self._delimiter)) for line in lines):
             return False
         return len({_kind(line.split(self._delimiter, 1)[0].strip(self._quote)) for line in lines}) == 1
 
@@ -184,7 +191,7 @@ class Rows:
         if self._beginnings and broken_quote:
             return True
         record = self._records.at(at)
-        if broken_quote and record.fault is not None and line.count(self._delimiter) == len(self.header) - 1:
+        if broken_quote and record.fault is not None and self._is_wide(line.split(self._delimiter)):
             # It is broken by a quote as well, and a row but for that, if the quote begins a cell.
             return line.partition(self._quote)[0].rstrip(" ")[-1:] in ("", self._delimiter)
         # A quote without its other half closes a text that began before this line.

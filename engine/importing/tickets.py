@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from engine.diagnostics import nearest
 from engine.importing.columns import Plan
 from engine.importing.rows import Broken, Row, Spot
+from engine.nearest import nearest
 from engine.split import SPLITS
 
 # Why a row that can be read is left out.
@@ -17,9 +17,12 @@ NO_ID: Final = "the id is empty"
 ID_TAKEN: Final = "the id is taken"
 NO_MESSAGE: Final = "the message is empty"
 NO_SUCH: Final = "a {} that there isn't"
+TWO_VALUES: Final = "two values of a field"
 
 # From how many lines on a row is worth a word: a quote may be missing somewhere.
 LONG: Final = 200
+# How much of a cell is shown.
+_SHOWN: Final = 60
 # What joins the columns of one message.
 BETWEEN: Final = "\n\n"
 
@@ -87,7 +90,7 @@ def read(rows: Iterable[Row | Broken], plan: Plan, tasks: Sequence[str], task: s
             try:
                 ticket = _ticket(row, plan, account.rows + 1, tasks, task)
                 if ticket.id in lines:
-                    raise Unfit(ID_TAKEN, f"'{ticket.id}' is that of line {lines[ticket.id]}")
+                    raise Unfit(ID_TAKEN, f"'{_cut(ticket.id)}' is that of line {lines[ticket.id]}")
             except Unfit as unfit:
                 account.left.append(Left(row.line, row.last, unfit.why, unfit.detail, None))
             else:
@@ -114,6 +117,10 @@ def _ticket(row: Row, plan: Plan, number: int, tasks: Sequence[str], task: str) 
     ticket.category, ticket.split = _filled(said, "category"), _filled(said, "split")
     ticket.known = {name: cells[column] for name, column in plan.known.items() if cells[column].strip()}
     ticket.answers = {name: cells[column] for name, column in plan.fields.items() if cells[column].strip()}
+    for name, value in ticket.known.items():
+        answer = ticket.answers.get(name, value)
+        if answer != value:
+            raise Unfit(TWO_VALUES, f"'{name}' is '{_cut(value)}' on file, and '{_cut(answer)}' when asked")
     return ticket
 
 
@@ -127,4 +134,8 @@ def _one_of(what: str, said: str, names: Sequence[str]) -> None:
         return
     near = nearest(said, names)
     hint = f"did you mean '{near}'?" if near is not None else f"there are: {', '.join(names)}"
-    raise Unfit(NO_SUCH.format(what), f"'{said}'; {hint}")
+    raise Unfit(NO_SUCH.format(what), f"'{_cut(said)}'; {hint}")
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _SHOWN else cell[:_SHOWN] + "…"

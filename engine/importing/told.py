@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.cells import cell_len
 
 from engine.diagnostics import Finding, Place, excerpt
-from engine.importing.columns import FIELD, JOIN, MESSAGE, Plan
+from engine.importing.columns import FIELD, LISTED, Plan
 from engine.importing.desk import TODO, missing, needs
 from engine.importing.dialect import DELIMITERS, QUOTES, Dialect
 from engine.importing.encoding import Decoded
+from engine.importing.guessing import command
 from engine.importing.rows import Broken, Rows
 from engine.importing.tickets import Account
 from engine.proof.told import count
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many values of a column are shown, and how much of each.
 _SAMPLES, _SHOWN = 3, 30
 # From how many categories, and from how many characters of one's name on a word is said about it.
 _MANY, _LONG = 100, 200
-# What columns are often called, in letters and digits alone.
-_OFTEN: Final = {
-    "id": ("id", "ticketid", "ticketnumber", "issuekey", "caseid", "casenumber", "ticket", "key", "number"),
-    "title": ("subject", "title", "summary"),
-    MESSAGE: ("message", "body", "description", "firstmessage", "text", "content", "question", "comment"),
-    "category": ("category", "queue", "topic", "issuetype", "type", "department", "group", "product"),
-}
 
 
 def found(name: str, decoded: Decoded, dialect: Dialect) -> str:
@@ -37,10 +29,11 @@ def found(name: str, decoded: Decoded, dialect: Dialect) -> str:
     both, newlines, returns = (text.count(end) for end in ("\r\n", "\n", "\r"))
     ends = {"CRLF": both, "LF": newlines - both, "CR": returns - both}
     used = [end for end, number in ends.items() if number]
-    lines = " and ".join(f"{end} ({ends[end]:,})" for end in used) if len(used) > 1 else "".join(used) or "nothing"
+    lines = " and ".join(f"{end} ({ends[end]:,})" for end in used) if len(used) > 1 else "".join(used)
     between = DELIMITERS.get(dialect.delimiter, f"'{printable(dialect.delimiter)}'")
     quoted = QUOTES.get(dialect.quote, f"'{printable(dialect.quote)}'")
-    return f"{name}: {decoded.encoding}, {between} between cells, {quoted} around them, lines end in {lines}"
+    how = f"lines end in {lines}" if used else "one line"
+    return f"{name}: {decoded.encoding}, {between} between cells, {quoted} around them, {how}"
 
 
 def skipped(name: str, account: Account) -> Iterator[Finding]:
@@ -75,6 +68,10 @@ def unwritten(account: Account, columns: Plan) -> Iterator[str]:
     without = sum(ticket.category is None for ticket in account.tickets)
     if without and "category" in columns.once:
         yield f"{count(without, 'ticket')} without a category"
+    alike = [name for names in _alike(playbook) for name in names]
+    if alike:
+        listed = ", ".join(f"'{_cut(name)}'" for name in alike[:LISTED]) + (", ..." if len(alike) > LISTED else "")
+        yield f"{len(alike):,} categories differ only in capitals and blanks from another one: {listed}"
     if len(playbook) > _MANY:
         yield f"{len(playbook):,} categories are a lot to choose from: is it the right column?"
     long = max((len(name) for name in playbook if name is not None), default=0)
@@ -82,12 +79,21 @@ def unwritten(account: Account, columns: Plan) -> Iterator[str]:
         yield f"A category with a name of {long:,} characters: is it the right column?"
 
 
+def _alike(names: Iterable[str | None]) -> list[list[str]]:
+    """The names that are the same but for capitals and blanks, those together that are."""
+    together: dict[str, list[str]] = {}
+    for name in names:
+        if name is not None:
+            together.setdefault("".join(name.split()).casefold(), []).append(name)
+    return [names for names in together.values() if len(names) > 1]
+
+
 def _rows(number: int, what: str = "") -> str:
     return f"{number:,} {what}row{'' if number == 1 else 's'}"
 
 
-def overview(name: str, rows: Rows) -> Iterator[str]:
-    """The columns of a file, with samples, and the command to begin with."""
+def overview(name: str, given: Mapping[str, str | None], rows: Rows) -> Iterator[str]:
+    """The columns of a file, with samples, and the command to begin with; `given` are the options that it needs."""
     samples: list[dict[str, None]] = [{} for _ in rows.header]
     filled, lengths = [0] * len(rows.header), [0] * len(rows.header)
     number = broken = 0
@@ -114,36 +120,9 @@ def overview(name: str, rows: Rows) -> Iterator[str]:
         yield f"  {index + 1:>3}  {title}{blank}  {filled[index]:>7,}  {shown}".rstrip()
     yield ""
     yield "Say which column is what. To begin with:"
-    yield f"  {_command(name, rows.header, lengths)}"
+    yield f"  {command(name, given, rows.header, lengths)}"
     yield f"Each thing that customers are asked for is one more: --map {FIELD}NAME=COLUMN"
 
 
 def _cut(text: str) -> str:
     return printable(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
-
-
-def _command(name: str, header: Sequence[str], lengths: Sequence[int]) -> str:
-    """A command that makes a pack, as far as the names of columns say what they are."""
-    plain = ["".join(filter(str.isalnum, title.casefold())) for title in header]
-    guessed: dict[str, int] = {}
-    for what, often in _OFTEN.items():
-        hits = [plain.index(one) for one in often if plain.count(one) == 1 and plain.index(one) not in guessed.values()]
-        if hits:
-            guessed[what] = hits[0]
-    texts = [guessed[what] for what in ("title", MESSAGE) if what in guessed]
-    if not texts:
-        rest = [index for index in range(len(header)) if index not in guessed.values()]
-        texts = [max(rest or range(len(header)), key=lambda index: lengths[index])]
-    columns = {what: _named(header, index) for what, index in guessed.items()}
-    columns[MESSAGE] = JOIN.join(_named(header, index) for index in texts)
-    maps = [shlex.quote(f"{what}={columns[what]}") for what in ("id", MESSAGE, "category") if what in columns]
-    output = name.rpartition("/")[2].rpartition(".")[0] or "pack"
-    output = shlex.quote(f"{output}.yaml")
-    return " ".join(["deskproof import csv", shlex.quote(name), *(f"--map {one}" for one in maps), "-o", output])
-
-
-def _named(header: Sequence[str], index: int) -> str:
-    """A column's name; its number, where that says more."""
-    title = header[index]
-    clear = title.isprintable() and title.strip() and list(header).count(title) == 1 and JOIN not in title
-    return title if clear else f"#{index + 1}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engine.filters import TemplateError
 from engine.lints.note import Note
-from engine.nodes import Map, entries
+from engine.nodes import Map, entries, items
 from engine.pack import Pack, Ticket
 from engine.template import compile_template
 
@@ -64,12 +64,18 @@ def _in_template(source: str) -> frozenset[str]:
 
 
 def unused_people(pack: Pack, document: Map) -> Iterator[Note]:
+    """A note for each person that no ticket has, whether it names them or leaves it to the pack's own `person`."""
     used = {name for ticket in pack.tickets.values() for name in ticket.people}
-    nodes = entries(document, "people")
+    nodes, own = entries(document, "people"), document.get("person")
+    by_default = {own} if isinstance(own, str) else {*items(document, "person")}
     for name in nodes:
-        if name not in used:
-            message = f"no ticket names the person '{name}': say `person: {name}` in one, or take this person out"
-            yield Note(nodes.key_spot(name), message)
+        if name in used:
+            continue
+        message = f"no ticket names the person '{name}': say `person: {name}` in one, or take this person out"
+        if name in by_default:
+            message = f"no ticket has the person '{name}' of the pack's own `person`, as each says who it is"
+            message += ": leave `person` out in one, or take this person out"
+        yield Note(nodes.key_spot(name), message)
 
 
 def unbalanced(pack: Pack, document: Map) -> Iterator[Note]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
+from unicodedata import normalize
 
 from engine.lints.near import LEAST, near_earlier, words
-from engine.lints.note import Note, place_of
+from engine.lints.note import Note
 from engine.lints.written import is_open
 from engine.nodes import Map, Spot, items, string
 from engine.pack import Message, Pack, Split, Ticket
 from engine.proof.leaks import told_in_messages
-from engine.proof.mentions import folded, mentions, parts, telling
+from engine.proof.mentions import LONG_ENOUGH, folded, mentions, parts, size
 from engine.split import splits
 from engine.template import Template
+
+# How many letters a plain word needs to tell anything: may, one, out and can stand in many a message. Wide ones count
+# twice.
+PLAIN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +50,30 @@ def near_duplicates(pack: Pack, document: Map) -> Iterator[Note]:
     """A note for each message that an earlier one is near to: to the gravest of these, of another category first."""
     every = [*_written(pack, document)]
     texts = [words(one.message.text) for one in every]
-    short = [len(text) < LEAST for text in texts]
-    for earlier, later in near_earlier(texts, lambda one, other: _weight(every[one], every[other], short[other])):
+
+    def weight(earlier: int, later: int) -> int:
+        short, same = len(texts[later]) < LEAST, texts[earlier] == texts[later]
+        return _weight(every[earlier], every[later], short, same)
+
+    for earlier, later in near_earlier(texts, weight):
         yield Note(every[later].spot, _twice(every[earlier], every[later], texts[earlier] == texts[later]))
 
 
-def _weight(one: Written, other: Written, short: bool) -> int:
-    """How much it matters that two messages are near; 0 where it doesn't, as of short ones, which anybody writes."""
+def _weight(one: Written, other: Written, short: bool, same: bool) -> int:
+    """How much it matters that two messages are near, or have the same words. It doesn't, which is 0, of short ones, as
+    anybody writes them, and of two that an agent has to treat in two ways: the words that differ may well decide."""
     if one.ticket is other.ticket:
         return int(one.message != other.message)  # the very same one twice is PACK084
+    if not same and _treated(one.ticket) != _treated(other.ticket):
+        return 0
     if _differ(one.ticket, other.ticket):
         return 4 if not short or one.agent or other.agent else 0
     return 0 if short else 3 if one.split != other.split else 2
+
+
+def _treated(ticket: Ticket) -> tuple[Any, ...]:
+    """What of a ticket decides what an agent has to do."""
+    return ticket.category, frozenset(ticket.required), {**ticket.facts}, {**ticket.goal}
 
 
 def _differ(one: Ticket, other: Ticket) -> bool:
@@ -64,7 +82,7 @@ def _differ(one: Ticket, other: Ticket) -> bool:
 
 
 def _twice(one: Written, other: Written, same: bool) -> str:
-    where, nearly = place_of(one.spot, other.spot), "the same words as" if same else "nearly the words of"
+    where, nearly = one.spot.place.seen_from(other.spot.place), "the same words as" if same else "nearly the words of"
     if one.ticket is other.ticket:
         return f"this message has {nearly} the one at {where}: reword it, or leave it out"
     first = f"this message has {nearly} one of ticket '{one.ticket.id}' at {where}"
@@ -89,7 +107,9 @@ def given_away(pack: Pack, document: Map) -> Iterator[Note]:
     for ticket, message, name, value in told_in_messages(pack):
         spot = spots.get((ticket.id, id(message)))
         stated = message.text.names if isinstance(message.text, Template) else frozenset()
-        if spot is not None and name in ticket.required and name not in stated:  # what is stated is PACK081
+        if spot is None or name not in ticket.required or name in stated:  # what is stated is PACK081
+            continue
+        if not _is_word(value) or _tells(pack, every, ticket, message, name, value):
             yield Note(spot, _told(ticket, name, value))
 
 
@@ -99,6 +119,36 @@ def _told(ticket: Ticket, name: str, value: str) -> str:
     if isinstance(right, str) and folded(right) == value:
         return f"{says}: list '{name}' under `known` of this message, or leave the value out"
     return f"{says}: leave it out, or write {{template: ...}} with the field's name, and `known`"
+
+
+def _is_word(value: str) -> bool:
+    """Whether a folded value is one plain word, which may well stand in a message by chance."""
+    return value.isalpha()
+
+
+def _tells(pack: Pack, every: Sequence[Written], ticket: Ticket, message: Message, name: str, word: str) -> bool:
+    """Whether a word in a message tells a field's value: it isn't short, it has the value's capitals, and no message of
+    a ticket with other values for the field has it."""
+    written = [text for text in _values(pack, ticket, name) if folded(text) == word]
+    if size(word) < PLAIN or not any(_has_capitals_of(message, text) for text in written or [word]):
+        return False
+    others = (one for one in every if word not in map(folded, _values(pack, one.ticket, name)))
+    return not any(mentions(folded(one.message.text), word) for one in others)
+
+
+def _values(pack: Pack, ticket: Ticket, name: str) -> Iterator[str]:
+    """The values of a field in a ticket, as they are written."""
+    sample = pack.fields[name].sample
+    if name in ticket.answers and not isinstance(sample, str):
+        yield from sample or ()
+    given = (each for turns in ticket.answers.values() for turn in turns for each in turn.gives if each.field == name)
+    yield from (text for text in (*(each.value for each in given), ticket.known.get(name)) if isinstance(text, str))
+
+
+def _has_capitals_of(message: Message, value: str) -> bool:
+    """Whether a message has a word with the capitals of a value; one without capitals may have any."""
+    text = message.text if isinstance(message.text, str) else message.text.source
+    return value == value.lower() or mentions(normalize("NFKC", text), normalize("NFKC", value))
 
 
 def _categories(pack: Pack, every: Sequence[Written]) -> Iterator[Note]:
@@ -120,7 +170,7 @@ def _named(pack: Pack, texts: Sequence[str]) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in texts]
     for category in pack.categories:
         name = parts(category)
-        if telling(name) and name in everything:
+        if size(name) >= (PLAIN if _is_word(name) else LONG_ENOUGH) and name in everything:
             for text, names in zip(texts, found, strict=True):
                 if mentions(text, name):
                     names.append(category)

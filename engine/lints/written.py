@@ -31,11 +31,16 @@ def untested(pack: Pack, document: Map) -> Iterator[Note]:
 
 def unwritten(pack: Pack, document: Map) -> Iterator[Note]:
     """A note for each text of the document, keys among them, that is still to be written."""
-    yield from _open(document, pack_schema(), ())
+    sections = pack_schema()["properties"]
+    for name, inner in document.items():
+        if isinstance(inner, Map | Seq):
+            yield from _open(inner, sections[name], (name,))
+        elif isinstance(inner, str) and is_open(inner):
+            yield _still(inner, document.value_spot(name), sections[name], ())
 
 
 def _open(node: Map | Seq, schema: Mapping[str, Any], owner: tuple[str, ...]) -> Iterator[Note]:
-    """`owner` is what the node belongs to, from the outside in: t-101, order_id."""
+    """`owner` is what the node belongs to, from the outside in: tickets, t-101, order_id."""
     if isinstance(node, Seq):
         items = _schema(schema, "items")
         for index, inner in enumerate(node):

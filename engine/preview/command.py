@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
 
@@ -10,14 +10,14 @@ import click
 from rich.console import Console, RenderableType
 
 from engine.contract import load_contract
-from engine.diagnostics import PackError, nearest, render
+from engine.diagnostics import PackError, render
 from engine.load import check_draft, check_pack
+from engine.output import PackName, check_name, existing
 from engine.pack import Pack
 from engine.preview.text import overview, pages
 from engine.preview.view import row, view
-from engine.proof.output import PackName, existing
 from engine.proof.prove import BUDGET
-from engine.transcript import printable
+from engine.terminal import printable
 
 FINDINGS = 1
 MAX_SEED = 2**63 - 1
@@ -35,8 +35,8 @@ def preview(pack: Path, ticket: str | None, task: str | None, seed: int, every: 
     Without --ticket, the tickets are listed, a line each; a pack's only ticket is shown at once.
     """
     loaded, sound = _loaded(existing(pack))
-    _known("task", task, list(loaded.tasks))
-    _known("ticket", ticket, list(loaded.tickets))
+    check_name("task", task, loaded.tasks)
+    check_name("ticket", ticket, loaded.tickets)
     if ticket is not None and every:
         raise click.UsageError("--all is for every ticket: leave --ticket out.")
     if ticket is not None and task not in (None, loaded.tickets[ticket].task):
@@ -50,7 +50,7 @@ def preview(pack: Path, ticket: str | None, task: str | None, seed: int, every: 
             _print([""] * bool(number), console)
             _print(pages(view(loaded, one.id, seed, BUDGET)), console)
     else:
-        _print(overview(loaded, [row(loaded, one, seed) for one in tickets]), console)
+        _print(overview(loaded, [row(loaded, one, seed) for one in tickets], console.width), console)
         words = " ".join(map(quote, (str(pack), "--ticket", tickets[0].id)))
         click.echo(f"\nOne of them: deskproof preview {printable(words)}")
     raise SystemExit(0 if sound else FINDINGS)
@@ -70,19 +70,7 @@ def _loaded(path: Path) -> tuple[Pack, bool]:
             pack = None
     if pack is None:
         raise SystemExit(FINDINGS)
-    warnings = len(findings) - len(errors)
-    if warnings:
-        what = "warning" if warnings == 1 else "warnings"
-        click.echo(f"{warnings} {what}: deskproof check says which.", err=True)
     return pack, not errors
-
-
-def _known(kind: str, name: str | None, names: Sequence[str]) -> None:
-    if name is None or name in names:
-        return
-    close = nearest(name, names)
-    hint = f"Did you mean '{close}'?" if close else f"There are: {', '.join(names[:20])}."
-    raise click.UsageError(printable(f"There is no {kind} '{name}'. {hint}"))
 
 
 def _print(parts: Iterable[RenderableType], console: Console) -> None:

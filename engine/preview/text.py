@@ -13,12 +13,12 @@ from rich.text import Text
 from engine.pack import Pack, Person
 from engine.preview.view import Asked, Best, Customer, Row, Spoken, View, ways
 from engine.proof import told
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many values of an action are listed.
 LISTED = 12
-# How wide ids and categories may be in a list of tickets.
-WIDEST = 24
+# How wide ids and categories may be in a list of tickets, and from how many columns on a message has room beside them.
+WIDEST, WIDE = 24, 72
 # What each kind of turn does.
 _VERBS = {"value": "answers", "wrong": "is wrong", "stall": "stalls", "refusal": "refuses", "waive": "waives"}
 _STYLES = {"value": "green", "wrong": "red", "waive": "magenta"}
@@ -26,10 +26,14 @@ _STYLES = {"value": "green", "wrong": "red", "waive": "magenta"}
 Pairs = Iterator[tuple[str, RenderableType]]
 
 
-def overview(pack: Pack, rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """A line for each ticket."""
+def overview(pack: Pack, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+    """A line for each ticket; in few columns more, so that messages can be read."""
     head = Text.assemble((printable(pack.name), "bold"), f" {printable(pack.version)}: ")
     yield head + Text(told.count(len(rows), "ticket") + "\n")
+    if width < WIDE:
+        for row in rows:
+            yield _indented(_pairs(_brief(pack, row)))
+        return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, expand=True)
     table.add_column("ticket", max_width=WIDEST, overflow="fold")
     table.add_column("task")
@@ -37,13 +41,24 @@ def overview(pack: Pack, rows: Sequence[Row]) -> Iterator[RenderableType]:
     table.add_column("steps", justify="right")
     table.add_column("opening message", ratio=1, no_wrap=True, overflow="ellipsis")
     for row in rows:
-        ticket = row.ticket
-        category = printable(ticket.category) if ticket.category is not None else "-"
-        steps = "-" if row.steps is None else str(row.steps)
-        task = printable(pack.tasks[ticket.task].difficulty)
-        message = printable(" ".join(row.message.split()))
-        table.add_row(Text(printable(ticket.id)), Text(task), Text(category), steps, Text(message))
+        table.add_row(*map(Text, _cells(pack, row)))
     yield _indented(table)
+
+
+def _cells(pack: Pack, row: Row) -> tuple[str, str, str, str, str]:
+    """A ticket's id, task, category, steps and message."""
+    ticket = row.ticket
+    category = printable(ticket.category) if ticket.category is not None else "-"
+    steps = "-" if row.steps is None else str(row.steps)
+    message = printable(" ".join(row.message.split()))
+    return printable(ticket.id), printable(pack.tasks[ticket.task].difficulty), category, steps, message
+
+
+def _brief(pack: Pack, row: Row) -> Pairs:
+    name, task, category, steps, message = _cells(pack, row)
+    text = Text(name, "bold").append(f", {task}, {category}, {steps} {'step' if steps == '1' else 'steps'}", "not bold")
+    yield "ticket", text
+    yield "", Text(message, "cyan")
 
 
 def pages(found: View) -> Iterator[RenderableType]:

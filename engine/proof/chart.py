@@ -9,7 +9,7 @@ from fractions import Fraction
 from engine.pack import REWARD_UNIT, Pack
 from engine.proof import told
 from engine.proof.result import Numbers, PackProof
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many rows there are. Where there are more tickets, those with the same numbers share one.
 ROWS = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -18,19 +18,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from engine.contract import Contract, load_contract
-from engine.diagnostics import Finding, PackError, as_json, nearest, render
+from engine.diagnostics import Finding, PackError, as_json, render
 from engine.load import check_draft
+from engine.misread import not_a_check
+from engine.nearest import nearest
+from engine.output import NewFile, PackName, check_name, check_outputs, existing, write
 from engine.pack import Demands, Pack, Severity
 from engine.proof import document, report, told
 from engine.proof.certificate import certificate
 from engine.proof.certificate import write as as_text
-from engine.proof.output import NewFile, PackName, check_outputs, existing, write
 from engine.proof.page import page
 from engine.proof.prove import BUDGET, OF_TICKETS
 from engine.proof.prove import prove as proof_of
 from engine.proof.result import KINDS, PackProof
 from engine.proof.told import Proved
-from engine.transcript import printable
+from engine.terminal import printable
 
 FINDINGS = 1
 SEVERITIES = ("error", "warning", "ignore")
@@ -42,20 +44,19 @@ _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 class OfCheck(click.ParamType[tuple[str, Any]]):
     """CODE=WHAT, of one of the checks that take it."""
 
-    def __init__(self, name: str, codes: Sequence[str], known: Container[str] = KINDS) -> None:
-        """`codes` are those that take it, of all that are `known`."""
-        self.name, self._codes, self._known = name, tuple(codes), known
+    def __init__(self, name: str, codes: Sequence[str], why: Callable[[str], str | None]) -> None:
+        """`codes` are those that take it; `why` says of another why it doesn't, or None where there is no such code."""
+        self.name, self._codes, self._why = name, tuple(codes), why
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         code, sign, what = str(value).partition("=")
         if not sign:
             self.fail(f"'{printable(code)}' is not of the form {self._codes[0]}=...", param, ctx)
         if code not in self._codes:
-            close = nearest(code, self._codes)
-            known = code in self._known
-            why = f"{code} has no {self.name}" if known else f"there is no check '{printable(code)}'"
-            hint = f"did you mean '{close}'?" if close and not known else f"there is: {', '.join(self._codes)}"
-            self.fail(f"{why}; {hint}", param, ctx)
+            close, why = nearest(code, self._codes), self._why(code)
+            hint = f"did you mean '{close}'?" if close and why is None else f"there is: {', '.join(self._codes)}"
+            nothing = f"there is no check '{printable(code)}'"
+            self.fail(f"{why or nothing}; {hint}", param, ctx)
         return code, self._read(what, param, ctx)
 
     def _read(self, what: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -82,6 +83,14 @@ class Severe(OfCheck):
         return what
 
 
+def _no_margin(code: str) -> str | None:
+    return f"{code} has no margin" if code in KINDS else not_a_check(code)
+
+
+def _always_error(code: str) -> str | None:
+    return f"{code} is an error whatever is asked for" if code in KINDS else not_a_check(code)
+
+
 def _one(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
     """The only value of an option. Twice, and the last one alone would count, without a word."""
     if len(values) > 1:
@@ -102,7 +111,7 @@ def _one(context: click.Context, option: click.Parameter, values: tuple[str, ...
     "--margin",
     "margins",
     multiple=True,
-    type=Margin("margin", [code for code, kind in KINDS.items() if kind.margin is not None]),
+    type=Margin("margin", [code for code, kind in KINDS.items() if kind.margin is not None], _no_margin),
     metavar="CODE=NUMBER",
     help="Ask for another margin, in reward units; repeatable. Such as P04=0.3.",
 )
@@ -110,7 +119,7 @@ def _one(context: click.Context, option: click.Parameter, values: tuple[str, ...
     "--severity",
     "severities",
     multiple=True,
-    type=Severe("severity of another kind", [code for code, kind in KINDS.items() if kind.severity != "error"]),
+    type=Severe("severity", [code for code, kind in KINDS.items() if kind.severity != "error"], _always_error),
     metavar="CODE=SEVERITY",
     help="Make a check an error, a warning, or ignore it; repeatable. Such as P07=error.",
 )
@@ -214,10 +223,7 @@ def _drafts(paths: Sequence[Path], findings: list[Finding]) -> Iterator[Pack]:
 
 def _alone(pack: Pack, ticket: str) -> Pack:
     """The pack with one ticket only, which is as it was with the others."""
-    if ticket not in pack.tickets:
-        close = nearest(ticket, pack.tickets)
-        hint = f" Did you mean '{printable(close)}'?" if close else ""
-        raise click.UsageError(f"There is no ticket '{printable(ticket)}'.{hint}")
+    check_name("ticket", ticket, pack.tickets)
     return replace(pack, tickets={ticket: pack.tickets[ticket]})
 
 
@@ -234,12 +240,13 @@ def _proved(pack: Pack, contract: Contract, demands: Demands, wish: report.Wish)
 
 
 @contextmanager
-def progress(pack: Pack) -> Iterator[Any]:
-    """A bar on a terminal's standard error; nothing elsewhere."""
+def progress(pack: Pack, total: int | None = None) -> Iterator[Any]:
+    """A bar on a terminal's standard error, which hears how many of so many are through, by default of the pack's
+    tickets; nothing elsewhere."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(printable(pack.name), total=len(pack.tickets))
+        task = bar.add_task(printable(pack.name), total=total if total is not None else len(pack.tickets))
         yield lambda through: bar.update(task, completed=through)
 
 

@@ -19,7 +19,7 @@ from engine.proof.certificate import certificate, manner_of, read
 from engine.proof.commands import progress
 from engine.proof.compare import NUMBERS, Cases, Change, Difference, Edition, Failing, compare
 from engine.proof.prove import prove
-from engine.transcript import printable
+from engine.terminal import printable
 
 _PRESENCES = {
     ("not there", "proved"): "new cases",

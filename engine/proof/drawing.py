@@ -15,7 +15,7 @@ from engine.pack import REWARD_UNIT
 from engine.proof import told
 from engine.proof.episodes import choices_of
 from engine.proof.tickets import Study
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many states of a graph are drawn: those of the best line, and those with the fewest steps from there.
 DRAWN = 120

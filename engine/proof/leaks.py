@@ -20,8 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.case import make_case
+from engine.diagnostics import Place
 from engine.pack import Message, Pack, Text, Ticket
 from engine.proof.episodes import asked
 from engine.proof.ids import id_leaks
@@ -178,41 +180,50 @@ def _seed(pack: Pack, ticket: Ticket, message: Message) -> int:
 # -- Where it may stand in a pack
 
 
-def _in_texts(pack: Pack, shared: Iterable[tuple[str, Text]], hidden: Iterable[Iterable[Hidden]]) -> Iterator[Check]:
+class Shown(NamedTuple):
+    """A text that is shown with many tickets, what it belongs to, in words, and where that is written."""
+
+    where: str
+    text: Text
+    place: Place | None = None
+
+
+def _in_texts(pack: Pack, shared: Iterable[Shown], hidden: Iterable[Iterable[Hidden]]) -> Iterator[Check]:
     """Values of some tickets, of which `hidden` has each one's, that texts mention."""
     values: dict[str, dict[str, None]] = {}
     for one in (one for own in hidden for one in own if not one.drawn):
         values.setdefault(one.field, {})[one.value] = None
-    texts = [(where, folded(text)) for where, text in shared]
+    texts = [(one, folded(one.text)) for one in shared]
     everything = "\n".join(text for _, text in texts)
     for name, own in values.items():
         public = {folded(str(value)) for value in pack.fields[name].schema.get("enum", ())}
         for value in own:
             plain = value.isalpha() and len(own) > 1
             if not plain and value not in public and mentions(everything, value):
-                where = next(where for where, text in texts if mentions(text, value))
-                text = f"{where} says '{value}', a value of '{name}' that has to be asked for"
-                yield Check("P11", "fails", None, text, pack.place)
+                told = next(shown for shown, text in texts if mentions(text, value))
+                text = f"{told.where} says '{value}', a value of '{name}' that has to be asked for"
+                yield Check("P11", "fails", None, text, told.place or pack.place)
 
 
-def _shared_texts(pack: Pack) -> Iterator[tuple[str, Text]]:
-    """Where they stand, and the texts; instructions last, as they may be made of the others."""
-    yield "the pack's description", pack.description
-    for what, things in (
-        ("field", pack.fields),
-        ("category", pack.categories),
-        ("task", pack.tasks),
-        ("action", pack.actions),
-    ):
-        yield from ((f"the description of the {what} '{name}'", thing.description) for name, thing in things.items())
+def _shared_texts(pack: Pack) -> Iterator[Shown]:
+    """The texts that come with every ticket; instructions last, as they may be made of the others."""
+    yield Shown("the pack's description", pack.description)
+    for field in pack.fields.values():
+        yield Shown(f"the description of the field '{field.name}'", field.description, field.place)
+    for category in pack.categories.values():
+        yield Shown(f"the description of the category '{category.name}'", category.description, category.place)
+    for task in pack.tasks.values():
+        yield Shown(f"the description of the task '{task.id}'", task.description)
+    for action in pack.actions.values():
+        yield Shown(f"the description of the action '{action.name}'", action.description)
     for action in pack.actions.values():
         for parameter in action.parameters:
-            yield f"the description of '{parameter.name}' of '{action.name}'", parameter.description
+            yield Shown(f"the description of '{parameter.name}' of '{action.name}'", parameter.description)
         for rule in action.rules:
             if rule.then.say is not None:
-                yield f"the rule '{rule.outcome}' at {rule.place}", rule.then.say
-    yield from ((f"the phrase '{name}'", text) for name, text in pack.phrases.items())
-    yield "the instructions", pack.instructions
+                yield Shown(f"the rule '{rule.outcome}' at {rule.place}", rule.then.say, rule.place)
+    yield from (Shown(f"the phrase '{name}'", text) for name, text in pack.phrases.items())
+    yield Shown("the instructions", pack.instructions)
 
 
 # -- Where it may stand in what people say at any time
@@ -220,40 +231,41 @@ def _shared_texts(pack: Pack) -> Iterator[tuple[str, Text]]:
 
 def _in_speech(pack: Pack, hidden: Mapping[str, tuple[Hidden, ...]]) -> Iterator[Check]:
     every = tuple(pack.tickets.values())
-    noises = [("the pack's noise", pack.noise, every)]
+    noises = [("the pack's noise", pack.noise, every, pack.noise.place)]
     for person in pack.people.values():
         tickets = tuple(ticket for ticket in every if person.name in ticket.people) or every
-        own = [(f"the person '{person.name}'", text) for text in (*person.refuses_with, *person.says)]
+        texts = (*person.refuses_with, *person.says)
+        own = [Shown(f"the person '{person.name}'", text, person.place) for text in texts]
         yield from _in_texts(pack, own, _not_known(tickets, hidden))
         yield from _filled_in(pack, own, tickets)
         if person.noise is not None:
-            noises.append((f"the noise of the person '{person.name}'", person.noise, tickets))
-    for where, noise, tickets in noises:
-        texts = [(where, text) for text in noise.texts]
-        yield from _in_texts(pack, texts, _not_known(tickets, hidden))
-        yield from _filled_in(pack, texts, tickets)
-        yield from _categories_in(pack, texts)
+            noises.append((f"the noise of the person '{person.name}'", person.noise, tickets, person.noise.place))
+    for where, noise, tickets, place in noises:
+        own = [Shown(where, text, place) for text in noise.texts]
+        yield from _in_texts(pack, own, _not_known(tickets, hidden))
+        yield from _filled_in(pack, own, tickets)
+        yield from _categories_in(pack, own)
 
 
 def _not_known(tickets: Iterable[Ticket], hidden: Mapping[str, tuple[Hidden, ...]]) -> Iterator[list[Hidden]]:
     yield from ([one for one in hidden[ticket.id] if one.field not in ticket.known] for ticket in tickets)
 
 
-def _filled_in(pack: Pack, texts: Iterable[tuple[str, Text]], tickets: Iterable[Ticket]) -> Iterator[Check]:
+def _filled_in(pack: Pack, shown: Iterable[Shown], tickets: Iterable[Ticket]) -> Iterator[Check]:
     """Fields whose values are filled in although somebody has to ask for them. Each is told once."""
     asked_for = {name: ticket for ticket in tickets for name in ticket.answers if name not in ticket.known}
-    filled = [(where, text.names) for where, text in texts if isinstance(text, Template)]
+    filled = [(one, one.text.names) for one in shown if isinstance(one.text, Template)]
     for name in pack.fields:
-        where = next((where for where, names in filled if name in names), None)
-        if where is not None and name in asked_for:
-            text = f"{where} states '{name}', which has to be asked for in ticket '{asked_for[name].id}'"
-            yield Check("P11", "fails", None, text, pack.place)
+        one = next((one for one, names in filled if name in names), None)
+        if one is not None and name in asked_for:
+            text = f"{one.where} states '{name}', which has to be asked for in ticket '{asked_for[name].id}'"
+            yield Check("P11", "fails", None, text, one.place or pack.place)
 
 
-def _categories_in(pack: Pack, texts: Iterable[tuple[str, Text]]) -> Iterator[Check]:
-    said = [(where, parts(text)) for where, text in texts]
+def _categories_in(pack: Pack, shown: Iterable[Shown]) -> Iterator[Check]:
+    said = [(one, parts(one.text)) for one in shown]
     for category in pack.categories if len(pack.categories) > 1 else ():
         name = parts(category)
-        where = next((where for where, text in said if telling(name) and mentions(text, name)), None)
-        if where is not None:
-            yield Check("P11", "fails", None, f"{where} names the category '{category}'", pack.place)
+        one = next((one for one, text in said if telling(name) and mentions(text, name)), None)
+        if one is not None:
+            yield Check("P11", "fails", None, f"{one.where} names the category '{category}'", one.place or pack.place)

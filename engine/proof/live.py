@@ -73,10 +73,11 @@ def _unused(pack: Pack) -> Iterator[Check]:
     tickets = pack.tickets.values()
     fields = {name for ticket in tickets for name in _fields(ticket)}
     people = {name for ticket in tickets for name in ticket.people}
-    for what, declared, used in (("field", pack.fields, fields), ("person", pack.people, people)):
-        for name in declared:
-            if name not in used:
-                yield Check("P09", "fails", None, f"no ticket has anything to do with the {what} '{name}'", pack.place)
+    unused = [("field", field.name, field.place) for field in pack.fields.values() if field.name not in fields]
+    unused += [("person", person.name, person.place) for person in pack.people.values() if person.name not in people]
+    for what, name, place in unused:
+        text = f"no ticket has anything to do with the {what} '{name}'"
+        yield Check("P09", "fails", None, text, place or pack.place)
     yield from _unused_people(pack)
 
 
@@ -219,15 +220,15 @@ def _first_ticket_of(pack: Pack, person: Person) -> Ticket | None:
 
 def _dead_turn_of(pack: Pack, person: Person, part: Part, number: int) -> Check:
     message = f"{part} {number + 1} of the person '{person.name}' is never played: no ask gets that far"
-    ticket = _first_ticket_of(pack, person)
+    ticket, place = _first_ticket_of(pack, person), person.place or pack.place
     if ticket is None:
-        return Check("P09", "fails", None, message, pack.place)
+        return Check("P09", "fails", None, message, place)
     how = manner(ticket, person)
     machine = next(one for one in variants(pack, ticket) if one.manner == how)
     field = next(field for field in ticket.answers if any(how.before(field)))
     asks = number + 1 + (person.refuses if part == "stall" else 0)
     episode = asked(pack, ticket, field, asks - sum(how.before(field)), seed_of(pack, ticket, machine))
-    return Check("P09", "fails", None, message, ticket.place, episode)
+    return Check("P09", "fails", None, message, place, episode)
 
 
 def _unused_people(pack: Pack) -> Iterator[Check]:
@@ -238,9 +239,10 @@ def _unused_people(pack: Pack) -> Iterator[Check]:
         for field in (person.fields or ()) if tickets else ():
             if field not in answered:
                 text = f"no ticket of the person '{person.name}' has an answer for '{field}', one of their fields"
-                yield Check("P09", "fails", None, text, pack.place)
+                yield Check("P09", "fails", None, text, person.place or pack.place)
     if pack.noise.texts and not any(_hears_noise(pack, ticket) for ticket in pack.tickets.values()):
-        yield Check("P09", "fails", None, "no customer ever says anything of the pack's noise", pack.place)
+        text = "no customer ever says anything of the pack's noise"
+        yield Check("P09", "fails", None, text, pack.noise.place or pack.place)
 
 
 def _hears_noise(pack: Pack, ticket: Ticket) -> bool:

@@ -1,8 +1,8 @@
 """Whether a text mentions a value: as a whole, in whatever case, form of Unicode, and breaks of lines.
 
-A value inside a longer word isn't mentioned ("phone" in "headphones"). Scripts that set no blanks between words, which
-are those with wide characters, have no such bounds. A value with fewer than three letters and digits (wide ones count
-twice) would be found everywhere: it is never mentioned.
+A value inside a longer word isn't mentioned ("phone" in "headphones", "can" in "can't"; but "Sam" in "Sam's" is).
+Scripts that set no blanks between words, which are those with wide characters, have no such bounds. A value with fewer
+than three letters and digits (wide ones count twice) would be found everywhere: it is never mentioned.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from unicodedata import category, east_asian_width, normalize
 
 from engine.pack import Text
 
-_LEAST = 3
+# How many letters and digits a value needs to be looked for.
+LONG_ENOUGH = 3
 _WORDS = re.compile(r"[^\W_]+")
+# What makes the word before it another one: an apostrophe and a letter, but for an s of its own.
+_CONTRACTED = re.compile(r"(?<=[^\W\d_])['\u2019](?!s(?![^\W\d_]))[^\W\d_]")
 _SAMPLED = {"#": "[0-9]", "?": "[a-z]"}
 
 
@@ -33,7 +36,12 @@ def parts(text: Text) -> str:
 
 def telling(value: str) -> bool:
     """Whether a folded value is long enough to be looked for."""
-    return sum(1 + _wide(character) for character in value if character.isalnum()) >= _LEAST
+    return size(value) >= LONG_ENOUGH
+
+
+def size(value: str) -> int:
+    """How many letters and digits a folded value has; wide ones count twice."""
+    return sum(1 + _wide(character) for character in value if character.isalnum())
 
 
 def mentions(text: str, value: str) -> bool:
@@ -84,7 +92,7 @@ def _whole(text: str, start: int, end: int) -> bool:
     """Whether a piece of a text is no part of a longer word."""
     before = start > 0 and _joined(text[start - 1], text[start])
     after = end < len(text) and _joined(text[end - 1], text[end])
-    return not before and not after
+    return not before and not after and _CONTRACTED.match(text, end) is None
 
 
 def _joined(left: str, right: str) -> bool:

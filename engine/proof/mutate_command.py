@@ -5,43 +5,32 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from engine.contract import Contract, load_contract
 from engine.diagnostics import Finding, PackError, Report, as_json, render
 from engine.load import check_pack, pack_path, read_pack, with_lines
 from engine.nodes import Map
+from engine.output import Number
 from engine.pack import Pack
 from engine.pack_tests import run_tests
 from engine.proof.apart import Difference
+from engine.proof.commands import progress
 from engine.proof.mutant import KINDS, Mutant
 from engine.proof.mutants import mutants, some
 from engine.proof.mutate import FATES, KILLED, Judged, Mutation
 from engine.proof.mutate import mutate as judge
 from engine.proof.told import at, count, words
-from engine.transcript import printable
+from engine.terminal import printable
 
 FINDINGS = 1
 
 
-class Share(click.FloatRange):
-    """A number in the range. NaN is none, though no comparison says so."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        share = super().convert(value, param, ctx)
-        if share != share:
-            self.fail(f"nan is not in the range {self._describe_range()}.", param, ctx)
-        return share
-
-
 @click.command()
 @click.argument("pack", metavar="PACK")
-@click.option("--at-least", "least", type=Share(0, 1), help="Exit with 1 where the score is lower.")
+@click.option("--at-least", "least", type=Number(0, 1), help="Exit with 1 where the score is lower.")
 @click.option("--most", type=click.IntRange(1), help="Try so many mutants at the most, always the same ones.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(list(KINDS)), help="Try this kind only; repeatable.")
 @click.option("--survivors-only", is_flag=True, help="Print no table, and not the score.")
@@ -63,10 +52,12 @@ def mutate(
     loaded, document, contract = _sound(pack, as_data)
     chosen = [one for one in mutants(loaded, document) if not kinds or one.kind in kinds]
     tried: Sequence[Mutant] = some(loaded, chosen, most) if most is not None else chosen
-    with _progress(loaded, len(tried)) as advance:
+    with progress(loaded, len(tried)) as advance:
         found = judge(loaded, document, contract, tried, advance)
     if as_data:
         click.echo(json.dumps(_as_json(found), ensure_ascii=False))
+    elif not tried:
+        click.echo(_nothing_to_change(loaded, kinds))
     else:
         for line in _lines(found, survivors_only, every):
             click.echo(line)
@@ -102,14 +93,10 @@ def _refuse(findings: Sequence[Finding], as_data: bool) -> NoReturn:
     raise SystemExit(FINDINGS)
 
 
-@contextmanager
-def _progress(pack: Pack, total: int) -> Iterator[Any]:
-    """A bar on a terminal's standard error; nothing elsewhere."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(printable(pack.name), total=total)
-        yield lambda through: bar.update(task, completed=through)
+def _nothing_to_change(pack: Pack, kinds: Sequence[str]) -> str:
+    """Why there are no mutants, in words: what each of the kinds that were asked for does."""
+    what = "; ".join(f"{kind}: {KINDS[kind]}" for kind in kinds)
+    return printable(f"{pack.name} {pack.version}: there is nothing to change{f' ({what})' if what else ''}.")
 
 
 def _lines(found: Mutation, survivors_only: bool, every: bool) -> Iterator[str]:

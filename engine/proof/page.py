@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from engine.automaton import Automaton
 from engine.pack import REWARD_UNIT, Pack
@@ -17,10 +12,11 @@ from engine.proof.chart import LEFT, SCALE, Chart, chart
 from engine.proof.drawing import Drawing, draw
 from engine.proof.result import Check, Numbers, PackProof, Variant, severity
 from engine.proof.scene import Scene, best, play
+from engine.proof.sheet import sheet
 from engine.proof.told import Proved, Unproved, Verdict
 from engine.solve import variants
 from engine.symmetry import Symmetry
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many failures of a check are shown; how many graphs are drawn in a pack, and in how many characters, roughly.
 FAILURES, DRAWINGS, ROOM = 20, 100, 5_000_000
@@ -93,10 +89,7 @@ class Section:
 def page(proved: Sequence[Proved], budget: int) -> str:
     """The page; `budget` is how many different moves of a ticket were looked at, at the most."""
     sections = [_section(each, budget) for each in proved]
-    template = _ENVIRONMENT.get_template("page.html")
-    return template.render(
-        sections=sections, style=Markup(_STYLE), style_hash=_HASH, left=LEFT, scale=SCALE, unit=REWARD_UNIT
-    )
+    return sheet("engine.proof", "page").render(sections=sections, left=LEFT, scale=SCALE, unit=REWARD_UNIT)
 
 
 def _section(proved: Proved, budget: int) -> Section:
@@ -218,11 +211,3 @@ class _Figures:
             tickets = self._of[number]
             names = told.named(tickets), printable(tickets[0])
             yield Figure(number, *names, drawing, line, steps, told.many(episodes) if episodes else "")
-
-
-_LOADER = PackageLoader("engine.proof", ".")
-_ENVIRONMENT = Environment(
-    loader=_LOADER, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
-_STYLE = _LOADER.get_source(_ENVIRONMENT, "page.css")[0]
-_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

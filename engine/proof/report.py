@@ -17,12 +17,14 @@ from engine.proof.prove import BUDGET, OF_TICKETS
 from engine.proof.result import KINDS, Check, Numbers, PackProof, severity
 from engine.proof.scene import Scene, bests, play
 from engine.proof.told import Proved, Unproved, Verdict
-from engine.transcript import printable
+from engine.terminal import printable
 
 # How many failures of a check are shown, unless all are asked for.
 SHOWN = 3
 # From how many columns on there is room for the names of tasks.
 WIDE = 100
+# How wide a table may become, on however narrow a terminal.
+WIDEST = 1_000
 
 _STYLES: Mapping[str, str] = {
     "holds": "green",
@@ -93,13 +95,17 @@ def _verdict(verdict: Verdict, console: Console) -> None:
 def show(table: Table, console: Console) -> None:
     """Prints a table, a little to the right; without blanks at the ends of lines where no terminal needs them."""
     indented = Padding.indent(table, 2)
+    width, options = console.width, console.options.update(max_width=WIDEST)
+    console.width = max(width, console.measure(indented, options=options).minimum)  # else numbers would be cut
     if console.is_terminal:
         console.print(indented)
+        console.width = width
         return
     with console.capture() as captured:
         console.print(indented)
     for line in captured.get().splitlines():
         console.print(line.rstrip(), markup=False, soft_wrap=True)
+    console.width = width
 
 
 # -- Numbers

@@ -15,7 +15,7 @@ from engine.proof.episodes import shown
 from engine.proof.result import Counterexample, PackProof, Variant
 from engine.proof.tickets import Study, study
 from engine.solve import Budget, OverBudget, variants
-from engine.transcript import printable
+from engine.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,38 +51,41 @@ class Scene:
     place: str | None
 
 
+def said(episode: Episode, paid: int | None = None) -> Iterator[Said]:
+    """The steps of an episode; `paid` is the number of the one that is marked."""
+    total = 0
+    for number, step in enumerate(episode.steps, 1):
+        total += step.reward
+        name = step.outcome.removeprefix(f"{step.action.get('type')}.")
+        yield Said(
+            number,
+            told.acted(step.action, step.outcome),
+            printable(name),
+            printable(step.speaker),
+            told.lines(step.text),
+            step.reward,
+            total,
+            number == paid,
+        )
+
+
 def play(pack: Pack, episode: Counterexample) -> Scene:
     """Plays an episode, with the engine that serves it."""
     now = Episode.start(make_case(pack, episode.ticket, episode.seed))
-    total, steps = 0, []
-    for number, action in enumerate(episode.actions, 1):
+    for action in episode.actions:
         if now.done:
             break  # no seed of many made the very case
         now = now.step(action)
-        step = now.steps[-1]
-        total += step.reward
-        name = step.outcome.removeprefix(f"{action.get('type')}.")
-        steps.append(
-            Said(
-                number,
-                told.words(action),
-                printable(name),
-                printable(step.speaker),
-                told.lines(step.text),
-                step.reward,
-                total,
-                number == episode.paid,
-            )
-        )
+    steps = tuple(said(now, episode.paid))
     end = {"resolved": "resolved", "max_steps": "out of steps", None: "stopped"}[now.end_reason]
     rule = episode.rule
     return Scene(
         ticket=printable(episode.ticket),
         seed=episode.seed,
         message=told.lines(now.case.message),
-        steps=tuple(steps),
+        steps=steps,
         end=end,
-        total=total,
+        total=steps[-1].total if steps else 0,
         score=now.score(),
         rule=printable(rule.outcome) if rule is not None else None,
         place=told.at(rule.place) if rule is not None else None,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
+from engine.automaton import INVALID
 from engine.diagnostics import Place
 from engine.pack import REWARD_UNIT, Pack, Severity
 from engine.proof.prove import OF_TICKETS
 from engine.proof.result import KINDS, Check, Kind, Numbers, PackProof, Variant, margin, severity
-from engine.transcript import printable
+from engine.terminal import printable
 from engine.turns import Manner
 
 # How many tickets are named where many have something in common.
@@ -118,11 +120,23 @@ def unproved(proof: PackProof) -> list[Unproved]:
 
 
 def words(action: Mapping[str, Any]) -> str:
-    """An action in the words in which `play` takes it: its type, then its parameters' values."""
+    """An action in the words in which `play` takes it: its type, then its parameters' values; JSON if it has none."""
+    if not isinstance(action.get("type"), str):
+        return _as_given(action)
     flat = {name: value for name, value in action.items() if name not in ("type", "parameters")}
     nested = action.get("parameters")
     values = (*flat.values(), *(nested.values() if isinstance(nested, Mapping) else ()))
     return printable(" ".join(str(value) for value in (action.get("type"), *values)))
+
+
+def acted(action: Mapping[str, Any], outcome: str) -> str:
+    """What was done at a step. Of an invalid action its parameters' names may be what is wrong: it comes as JSON."""
+    bare = set(action) <= {"type"}
+    return _as_given(action) if outcome == INVALID and not bare else words(action)
+
+
+def _as_given(action: Mapping[str, Any]) -> str:
+    return printable(json.dumps(action, ensure_ascii=False))
 
 
 def lines(text: str) -> str:
@@ -137,8 +151,13 @@ def at(place: Place) -> str:
 
 def brief(actions: Iterable[Mapping[str, Any]]) -> str:
     """Actions in a line; one taken several times in a row once, with how often."""
+    return in_a_line(map(words, actions))
+
+
+def in_a_line(actions: Iterable[str]) -> str:
+    """The same of actions in words."""
     told: list[tuple[str, int]] = []
-    for action in map(words, actions):
+    for action in actions:
         if told and told[-1][0] == action:
             told[-1] = (action, told[-1][1] + 1)
         else:

@@ -8,7 +8,7 @@ from engine.dynamics.regret import blame
 from engine.episode import Episode, Step
 from engine.pack import REWARD_UNIT
 from engine.proof import told
-from engine.transcript import printable
+from engine.terminal import printable
 
 _END = {"resolved": "resolved", "max_steps": "out of steps", None: "open"}
 _INDENT = " " * 6

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -17,9 +17,9 @@ from engine.expected import told
 from engine.load import with_lines
 from engine.pack import Pack
 from engine.pack_tests import FAILED, Failure, Instance, failures, instances, sentence
+from engine.terminal import printable
 from engine.testing.account import account
 from engine.testing.packs import findings_told, from_here, load
-from engine.transcript import printable
 
 LOADS = "the pack loads"
 
@@ -35,14 +35,15 @@ class PackFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         loaded, findings = load(self.config, self._pack)
+        places = self.config.stash[PLACES]
+        wanted = places.parts.get(self.path, frozenset())
+        if loaded is None and wanted - {LOADS}:  # a test of it is wanted, and can't be found
+            raise self.CollectError(findings_told(self.config, findings))
+        unsound = loaded is None and (is_first(self.path, self._pack) or self.path in places.whole)
+        if unsound or LOADS in wanted:  # it may be mended by now
+            yield self._item(Loads, LOADS, findings=findings if loaded is None else ())
         if loaded is not None:
             yield from self._tests(loaded)
-            return
-        places = self.config.stash[PLACES]
-        if self.path in places.parts:  # a test of it is wanted, and can't be found
-            raise self.CollectError(findings_told(self.config, findings))
-        if is_first(self.path, self._pack) or self.path in places.whole:
-            yield self._item(Unsound, LOADS, findings=findings)
 
     def _tests(self, pack: Pack) -> Iterator[pytest.Item]:
         taken: dict[str, int] = {}
@@ -60,36 +61,46 @@ class PackFile(pytest.File):
         return item
 
 
-class Unsound(pytest.Item):
-    """A pack that doesn't load."""
+class _Item(pytest.Item):
+    """What stands in a pack. Plugins look for fixtures in every item: it has none."""
+
+    def __init__(self, **others: Any) -> None:
+        super().__init__(**others)
+        self.add_marker(MARK)
+        self.fixturenames: list[str] = []
+        self.funcargs: dict[str, object] = {}
+
+
+class Loads(_Item):
+    """A pack that has to load; `findings` say why it doesn't."""
 
     def __init__(self, *, findings: tuple[Finding, ...], **others: Any) -> None:
         super().__init__(**others)
-        self.add_marker(MARK)
         self._findings = findings
 
-    def runtest(self) -> NoReturn:
-        pytest.fail(findings_told(self.config, self._findings), pytrace=False)
+    def runtest(self) -> None:
+        if self._findings:
+            pytest.fail(findings_told(self.config, self._findings), pytrace=False)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        first = next(one for one in self._findings if one.severity == "error")
-        return _in_a_line(super().repr_failure(excinfo, style), first.place, f"{first.code}: {first.message}")
+        shown = super().repr_failure(excinfo, style)
+        first = next((one for one in self._findings if one.severity == "error"), None)
+        return shown if first is None else _in_a_line(shown, first.place, f"{first.code}: {first.message}")
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
 
 
-class PackTest(pytest.Item):
+class PackTest(_Item):
     """A test of a pack at one seed, in one order."""
 
     def __init__(self, *, pack: Pack, instance: Instance, **others: Any) -> None:
         super().__init__(**others)
-        self.add_marker(MARK)
-        self._instance, self._of = instance, pack
+        self._scripted, self._of = instance, pack
         self._failures: tuple[Failure, ...] = ()
 
     def runtest(self) -> None:
-        self._failures = failures(self._of, self._instance)
+        self._failures = failures(self._of, self._scripted)
         if self._failures:
             pytest.fail(from_here(self.config, _told(self._failures)), pytrace=False)
 
@@ -101,7 +112,7 @@ class PackTest(pytest.Item):
         return _in_a_line(shown, first.place, f"{first.where}: {first.message}")
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self._instance.test.place.line - 1, self.name
+        return self.path, self._scripted.test.place.line - 1, self.name
 
 
 def _in_a_line(shown: Any, place: Place, message: str) -> Any:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from engine.automaton import INVALID, NO_EFFECT
-from engine.diagnostics import nearest
 from engine.episode import Episode, EpisodeOver, Step
 from engine.evaluation.agents import Agent, FunctionAgent
-from engine.evaluation.http_agent import HttpAgent
+from engine.evaluation.http_agent import SECONDS, HttpAgent
+from engine.evaluation.spent import AgentStopped
+from engine.nearest import nearest
 from engine.pack import Pack
 from engine.proof import told
 from engine.testing.account import account
@@ -24,11 +25,12 @@ class Play:
     name that the pack doesn't have is a mistake of the test's: ValueError, with the nearest name.
     """
 
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self, episode: Episode, seconds: float = SECONDS) -> None:
         self.id = uuid.uuid4().hex
         self.tools = tools(episode.case.pack)
         self.told = ""  # the account of it that stands in a failed assertion
         self._episode = episode
+        self._seconds = seconds  # that a function has for an answer
 
     def __repr__(self) -> str:
         case = self._episode.case
@@ -50,22 +52,31 @@ class Play:
             raise EpisodeOver(f"the episode ended after {told.count(self.step_count, 'step')} ({self.end_reason})")
         if isinstance(action, str):
             action = {"type": action, "parameters": parameters}
+        elif not isinstance(action, Mapping):
+            raise TypeError(f"an action is its name or an object, not {action!r}")
         elif parameters:
             raise TypeError("parameters go with an action's name; an action as an object has its own")
         self._episode = self._episode.step(action)
         return self.observation
 
     def play(self, agent: Agent | Callable[..., Any]) -> Play:
-        """Lets an agent play to the end. It is a function `(observation, tools)`, or what the fixture `agent` gives.
+        """Lets an agent play to the end, or until it gives up (AgentStopped): the episode stays as it was then.
+
+        It is a function `(observation, tools)`, or what the fixture `agent` gives.
 
         Raises:
-            AgentError: the agent failed; the episode stays as it was then.
+            AgentError: the agent failed, or took too long; the episode stays as it was then.
         """
         __tracebackhide__ = True
-        asked: Agent = agent if isinstance(agent, FunctionAgent | HttpAgent) else FunctionAgent(agent)
+        asked: Agent
+        asked = agent if isinstance(agent, FunctionAgent | HttpAgent) else FunctionAgent(agent, seconds=self._seconds)
         instructions = self.pack.instructions
         while not self.done:
-            self.step(asked(self.observation, self.tools, instructions=instructions, episode_id=self.id))
+            try:
+                action = asked(self.observation, self.tools, instructions=instructions, episode_id=self.id)
+            except AgentStopped:
+                break
+            self.step(action)
         return self
 
     # -- How it stands

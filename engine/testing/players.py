@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from deskproof_pytest import option
-from engine.evaluation.agents import Agent, AgentError, named_agent
+from engine.evaluation.agents import Agent, named_agent
 from engine.evaluation.http_agent import SECONDS, HttpAgent
 from engine.testing.reporting import report
 
@@ -15,7 +15,11 @@ _WAYS = "--agent module:function, or --agent-url URL (in the ini: deskproof_agen
 
 
 def player(config: pytest.Config) -> Agent:
-    """What --agent or --agent-url names, else the ini. Fails where that is none, or both."""
+    """What --agent or --agent-url names, else the ini. Fails where that is none, or both.
+
+    Raises:
+        AgentError: what is named is no agent.
+    """
     given = option(config, "--agent"), option(config, "--agent-url")
     report(config)
     function, url = given if any(given) else (config.getini("deskproof_agent"), config.getini("deskproof_agent_url"))
@@ -23,22 +27,20 @@ def player(config: pytest.Config) -> Agent:
         _refuse("One agent plays: name it by a function, or by an address.")
     if not function and not url:
         _refuse(f"The fixture agent needs to know who plays: {_WAYS}; or define a fixture agent of your own.")
-    try:
-        return HttpAgent(url, _seconds(config)) if url else named_agent(function)
-    except AgentError as error:
-        raise pytest.fail.Exception(error.whole, pytrace=False) from None
+    return HttpAgent(url, seconds(config)) if url else named_agent(function, seconds(config))
 
 
-def _seconds(config: pytest.Config) -> float:
+def seconds(config: pytest.Config) -> float:
+    """How long an agent may take to answer. Fails where what is said is no such number."""
     given = option(config, "--agent-timeout")
     written = (config.getini("deskproof_agent_timeout") or SECONDS) if given is None else given
     try:
-        seconds = float(written)
+        found = float(written)
     except ValueError:
-        seconds = 0
-    if not 0 < seconds < float("inf"):
+        found = 0
+    if not 0 < found < float("inf"):
         _refuse(f"An agent's time is a number of seconds above 0, not {written!r}.")
-    return seconds
+    return found
 
 
 def _refuse(why: str) -> NoReturn:

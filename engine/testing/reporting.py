@@ -11,13 +11,16 @@ import pytest
 from deskproof_pytest import PROPERTY
 from engine.evaluation.agents import AgentError
 from engine.proof import told
+from engine.terminal import printable
 from engine.testing.play import Play
 from engine.testing.scenario import Scenario
-from engine.transcript import printable
 
 _played: pytest.StashKey[Scenario] = pytest.StashKey()
+_refused: pytest.StashKey[str] = pytest.StashKey()
 _NAME = "deskproof-reports"
 _OPEN = "open"
+# Plugins that run a test again give the runs that don't count another outcome.
+_ENDS = ("passed", "failed", "skipped")
 
 
 def report(config: pytest.Config) -> None:
@@ -27,13 +30,26 @@ def report(config: pytest.Config) -> None:
 
 
 def watch(request: pytest.FixtureRequest, scenario: Scenario) -> None:
-    """Has the report of a test say what became of its scenario."""
-    request.node.stash[_played] = scenario
+    """Has the report of a test say what became of its scenario; what became of it in an earlier run is forgotten."""
+    item = request.node
+    item.user_properties[:] = [one for one in item.user_properties if one[0] != PROPERTY]
+    item.stash[_played] = scenario
     report(request.config)
+
+
+def refuse(item: pytest.Item, why: str) -> None:
+    """Has a test fail before it is run."""
+    item.stash[_refused] = why
+    report(item.config)
 
 
 class Reports:
     """The plugin that is there once there is a scenario."""
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        why = item.stash.get(_refused, None)
+        if why is not None:
+            pytest.fail(why, pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -43,9 +59,9 @@ class Reports:
         plays = scenario.plays if scenario is not None and call.when == "call" else []
         item.user_properties += [(PROPERTY, json.dumps(_noted(play))) for play in plays]
         why = call.excinfo.value if call.excinfo is not None else None
-        if isinstance(why, AgentError):
-            call.excinfo = _plain(why)
         made = yield
+        if isinstance(why, AgentError):
+            made.longrepr = _plain(why)
         if made.failed:
             untold = [play for play in plays if not play.told or play.told not in str(why)]
             made.sections += [(f"episode of {_name(play)}", str(play)) for play in untold]
@@ -57,7 +73,7 @@ def summarise(reporter: Any, reports: Iterable[Any]) -> None:
     by_pack: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
     for report in reports:
         for name, value in getattr(report, "user_properties", ()):
-            if name == PROPERTY and report.when == "call":
+            if name == PROPERTY and report.when == "call" and report.outcome in _ENDS:
                 noted = json.loads(value)
                 by_pack.setdefault(noted["pack"], []).append((report, noted))
     reporter.write_sep("=", "scenarios")
@@ -101,7 +117,7 @@ def _noted(play: Play) -> dict[str, Any]:
     }
 
 
-def _plain(error: AgentError) -> pytest.ExceptionInfo[BaseException]:
+def _plain(error: AgentError) -> Any:
     """An agent's failure as pytest shows a sentence: its own code aside, nobody has to look for it in ours."""
-    failed = pytest.fail.Exception(error.whole, pytrace=False)
-    return pytest.ExceptionInfo.from_exception(failed.with_traceback(error.__traceback__))
+    failed = pytest.fail.Exception(error.whole, pytrace=False).with_traceback(error.__traceback__)
+    return pytest.ExceptionInfo.from_exception(failed).getrepr(style="value")

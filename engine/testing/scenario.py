@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.case import make_case
-from engine.diagnostics import nearest
 from engine.episode import Episode
 from engine.evaluation.agents import Agent
+from engine.evaluation.http_agent import SECONDS
+from engine.nearest import nearest
 from engine.pack import Pack
 from engine.testing.play import Play
 
@@ -22,12 +23,14 @@ class Unclear(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A ticket of `pack`, by its id, and a seed. `plays` are its episodes, as many as were begun."""
+    """A ticket of `pack`, by its id, and a seed. `plays` are its episodes, as many as were begun; a function that plays
+    has so many `seconds` for each answer."""
 
     pack: Pack = field(repr=False)
     ticket: str
     seed: int
     plays: list[Play] = field(default_factory=list, repr=False)
+    seconds: float = field(default=SECONDS, repr=False)
 
     @property
     def task(self) -> str:
@@ -40,7 +43,7 @@ class Scenario:
 
     def start(self) -> Play:
         """A new episode, with nothing done yet."""
-        play = Play(Episode.start(make_case(self.pack, self.ticket, self.seed)))
+        play = Play(Episode.start(make_case(self.pack, self.ticket, self.seed)), self.seconds)
         self.plays.append(play)
         return play
 
@@ -84,7 +87,8 @@ def _chosen(packs: Sequence[Pack], of_task: Sequence[tuple[Pack, str]], tickets:
         return of_task
     if isinstance(tickets, int) and not isinstance(tickets, bool):
         if not 1 <= tickets <= len(of_task):
-            raise Unclear(f"tickets={tickets}: {_named(packs)} has {len(of_task)} that can be chosen from")
+            have = "has" if len(packs) == 1 else "have"
+            raise Unclear(f"tickets={tickets}: {_named(packs)} {have} {len(of_task)} that can be chosen from")
         return of_task[:tickets]
     wanted = [tickets] if isinstance(tickets, str) else tickets
     if not isinstance(wanted, list | tuple) or not wanted or not all(isinstance(one, str) for one in wanted):
@@ -96,15 +100,14 @@ def _chosen(packs: Sequence[Pack], of_task: Sequence[tuple[Pack, str]], tickets:
 
 
 def _seeds(seeds: Any) -> list[int]:
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        seeds = range(seeds)
+    wanted = range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
     if (
-        not isinstance(seeds, list | tuple | range)
-        or not seeds
-        or not all(type(one) is int and one >= 0 for one in seeds)
+        not isinstance(wanted, list | tuple | range)
+        or not wanted
+        or not all(type(one) is int and one >= 0 for one in wanted)
     ):
-        raise Unclear(f"seeds is {seeds!r}: it takes how many, from 0 on, or a list or range of whole numbers")
-    return list(dict.fromkeys(seeds))
+        raise Unclear(f"seeds is {seeds!r}: it takes how many (at least 1), or a list or range of whole numbers from 0")
+    return list(dict.fromkeys(wanted))
 
 
 def _known(kind: str, name: Any, known: Iterable[str]) -> None:

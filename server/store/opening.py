@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
-from engine.diagnostics import nearest
+from engine.nearest import nearest
 from server.store import EpisodeStore, Unusable
 from server.store.memory import MemoryStore
 from server.store.sqlite import SqliteStore

@@ -92,6 +92,13 @@ def dies_once(observation: Seen, tools: Sequence[Seen], episode_id: str) -> dict
     return quick(observation, tools, episode_id)
 
 
+def dies_here(observation: Seen, tools: Sequence[Seen], episode_id: str) -> dict[str, Any]:
+    """The same, and the episode that FATAL names ends its process whenever it is played."""
+    if episode_id == os.environ["FATAL"] and observation["step_count"] == 1:
+        os._exit(7)
+    return dies_once(observation, tools, episode_id)
+
+
 def leaves(observation: Seen, tools: Sequence[Seen], episode_id: str) -> dict[str, Any]:
     """The same, the way that Python programs end."""
     if odd(episode_id) and observation["step_count"] == 1:

@@ -15,7 +15,6 @@ from engine.evaluation.ledger import EPISODES
 from engine.evaluation.plan import Wish
 from engine.evaluation.playing import episode_id
 from engine.evaluation.record import parse
-from tests.evaluation.players import odd
 from tests.evaluation.runs import PLAYERS, await_, lamps, opened, ran, running, sat, size
 
 pytestmark = pytest.mark.slow
@@ -28,27 +27,21 @@ def cluster() -> Iterator[dict[str, str]]:
         yield {"RAY_TMPDIR": folder, "HOME": folder}
 
 
-def test_the_records_are_those_of_this_machine_though_a_worker_is_lost(tmp_path: Path, cluster: dict[str, str]) -> None:
-    """It dies at its first chance, with what it has played; that is played again."""
+def test_the_records_are_those_of_this_machine_though_workers_are_lost(tmp_path: Path, cluster: dict[str, str]) -> None:
+    """One dies at its first chance, with what it has played, which is played again. The run's first episode takes every
+    worker with it that plays it: that one is an error, and nothing else is lost."""
     pack, run, died = lamps(tmp_path), tmp_path / "run", tmp_path / "died"
-    words = (f"{PLAYERS}:dies_once", tmp_path / "lamps.yaml", "--seeds", 50, "-o", run)
-    ran(*words, "--engine", "ray", "--workers", 2, code=0, DIED=str(died), **cluster)
-    assert died.exists()
     here = opened(tmp_path / "here", [pack], Wish(seeds="50"), "quick")
     sat(here, "quick")
-    assert (run / EPISODES).read_bytes() == (here.path / EPISODES).read_bytes()
-
-
-def test_an_episode_that_takes_every_worker_with_it_is_an_error(tmp_path: Path, cluster: dict[str, str]) -> None:
-    """Of a ticket at two seeds one is odd; the other is played."""
-    run, wish = tmp_path / "run", Wish(seeds="2", tickets=("t-1",))
-    plan = opened(tmp_path / "planned", [lamps(tmp_path)], wish, "dies").plan
-    meant = ["error" if odd(episode_id(plan.key(place))) else "done" for place in range(plan.count)]
-    words = (f"{PLAYERS}:dies", tmp_path / "lamps.yaml", "--seeds", 2, "--ticket", "t-1", "-o", run)
-    ran(*words, "--engine", "ray", "--workers", 2, code=1, **cluster)
-    records = [parse(raw) for raw in (run / EPISODES).read_bytes().splitlines()]
-    assert [record.status for record in records] == meant
-    assert {record.error for record in records} == {None, LOST}
+    fatal = here.plan.key(0)
+    words = (f"{PLAYERS}:dies_here", tmp_path / "lamps.yaml", "--seeds", 50, "-o", run)
+    environment = {"DIED": str(died), "FATAL": episode_id(fatal), **cluster}
+    ran(*words, "--engine", "ray", "--workers", 2, code=1, **environment)
+    assert died.exists()
+    first, *others = (run / EPISODES).read_bytes().splitlines(keepends=True)
+    lost = parse(first)
+    assert (lost.key, lost.status, lost.error, lost.steps) == (fatal, "error", LOST, 0)
+    assert others == (here.path / EPISODES).read_bytes().splitlines(keepends=True)[1:]
 
 
 def test_ctrl_c_ends_the_cluster_with_the_run(tmp_path: Path, cluster: dict[str, str]) -> None:

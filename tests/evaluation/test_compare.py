@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from engine.contract import load_contract
 from engine.evaluation.compare import Comparison, Flip, Side, Unpaired, compare, unlike
-from engine.evaluation.compare_told import as_json
+from engine.evaluation.compare_told import as_json, told_comparison
 from engine.evaluation.intervals import Rate, bootstrap, rates_apart
 from engine.evaluation.numbers import Planned
 from engine.evaluation.plan import Seeds
@@ -52,7 +54,7 @@ def test_the_same_episodes_are_compared() -> None:
     one = found.overall.numbers["return"]
     assert (one.first, one.second, one.difference.value) == ((0.5 + 2) / 2, (1.5 + 1) / 2, 0.0)
     assert (found.overall.pairs, found.overall.tickets) == (3, 2)
-    assert found.unpaired == Unpaired(only_first=0, only_second=1, done_first=0, done_second=1, not_done=0)
+    assert found.unpaired == Unpaired(0, only_second=1, done_first=0, done_second=1, not_done=0, errors_first=1)
 
 
 def test_what_one_run_has_no_value_of_counts_in_neither() -> None:
@@ -73,10 +75,19 @@ def test_flips() -> None:
 
 def test_only_what_is_done_in_both_is_compared() -> None:
     first = [record("a", 0), failed("a", 1), failed("a", 2), record("a", 3), failed("a", 4)]
+    first += [record("a", 7), record("a", 8)]
     second = [failed("a", 0), record("a", 1), failed("a", 2), record("a", 5), failed("a", 6)]
-    found = compared(first, second, seeds=7)
+    second += [failed("a", 7), failed("a", 8, status="limit")]
+    found = compared(first, second, seeds=9)
     assert (found.overall.pairs, found.overall.numbers) == (0, {})
-    assert found.unpaired == Unpaired(only_first=2, only_second=2, done_first=1, done_second=1, not_done=1)
+    assert found.unpaired == Unpaired(2, 2, done_first=3, done_second=1, not_done=1, errors_first=1, errors_second=2)
+    console = Console(file=io.StringIO(), width=200)
+    told_comparison(found, console)
+    assert isinstance(console.file, io.StringIO)
+    assert (
+        "3 done in the first run only (in the second run 2 ended in an error and 1 met a limit), "
+        "1 done in the second run only (in the first run 1 ended in an error), 1 done in neither"
+    ) in console.file.getvalue()
 
 
 def test_by_pack_and_task() -> None:
@@ -156,10 +167,13 @@ def test_the_seeds_of_one_ticket_are_pairs_as_well() -> None:
 
 
 def test_two_runs_without_a_failure() -> None:
-    """No return differs, which tells nothing but that. Of success no more is known than that ten of ten succeeded."""
+    """No return differs in ten tickets, and none can by more than 3: what that says is worked in test_intervals. Of
+    success no more is known than that ten of ten succeeded."""
     records = [record(f"t{number}", total=20_000, resolved=True) for number in range(10)]
     numbers = compared(records, records).overall.numbers
-    assert numbers["return"].difference.interval == (0.0, 0.0)
+    low, high = numbers["return"].difference.interval or (0.0, 0.0)
+    assert math.isclose(low, -0.5511, abs_tol=1e-4) and math.isclose(high, 0.5511, abs_tol=1e-4)  # as in test_intervals
+    assert numbers["normalised_return"].difference.interval is None  # it may be any loss
     assert numbers["success"].difference.interval == rates_apart(Rate(1.0, 10), Rate(1.0, 10), 0.0)
 
 

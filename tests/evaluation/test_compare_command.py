@@ -12,7 +12,7 @@ from click.testing import Result
 
 from engine.contract import load_contract
 from engine.episode import Episode
-from engine.evaluation.ledger import EPISODES
+from engine.evaluation.ledger import EPISODES, REPLACED
 from engine.load import check_draft
 from engine.pack import Pack
 from tests.commands import deskproof
@@ -65,6 +65,16 @@ def data(first: Path, second: Path, *more: str) -> Any:
     return json.loads(done.stdout)
 
 
+def test_what_is_not_done_is_told_with_what_success_is_at_least(made: Made) -> None:
+    """Both tickets fail at one of three seeds, and succeed else: 4 of 6."""
+    first, second = made("first", perfect), made("second", broken)
+    lines = compare(first, second).output.splitlines()
+    assert lines[1] == f"second: {second}: second, 4 of 6 episodes done; success at least 0.667"
+    assert lines[-1] == (
+        "Episodes that aren't compared: 2 done in the first run only (in the second run 2 ended in an error)"
+    )
+
+
 def test_what_differs(made: Made) -> None:
     """`hum` returns 2, 0.5 and 2 in the second run, so on average 1.5 and by 0.5 less; `dark` 2: together 0.25 less."""
     first, second = made("first", perfect), made("second", forgetful)
@@ -106,6 +116,23 @@ def test_what_is_not_done_in_both_is_not_compared(made: Made) -> None:
     assert done.exit_code == 0
     assert "all tickets: 4 pairs of 2 tickets" in done.output
     assert "compared: 2 recorded in the first run only, 2 done in the first run only" in done.output
+
+
+def test_numbers_of_what_was_played_again_are_not_taken_for_others(made: Made) -> None:
+    """`hum` at seed 1 wasn't resolved at first: its record of then stands beside the others."""
+    first, second = made("first", perfect), made("second", perfect)
+    record = (made("before", forgetful) / EPISODES).read_bytes().splitlines(keepends=True)[4]
+    assert b'"ticket":"hum","seed":1' in record
+    (second / REPLACED).write_bytes(record)
+    told = (
+        "The second run played again what was done (--only-failing), 1 episode: its numbers are better than the "
+        "agent is"
+    )
+    assert [line for line in compare(first, second).output.splitlines() if "--only-failing" in line] == [told]
+    assert [data(first, second)[name]["replaced"] for name in ("first", "second")] == [0, 1]
+    (second / REPLACED).write_bytes(b"{}\n")
+    damaged = compare(first, second)
+    assert damaged.exit_code == 2 and f"{REPLACED} holds what is no record: this line is no record" in damaged.output
 
 
 # -- Which is better

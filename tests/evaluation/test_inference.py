@@ -149,3 +149,9 @@ def test_what_can_not_be_played_is_said(variables: dict[str, str], said: str) ->
     assert lines == []
     assert told.startswith(said)
     assert told.count("\n") == 1
+
+
+def test_without_a_key_it_names_its_own_remedy() -> None:
+    """It has no options: where a model is, the environment says."""
+    said = "No key for OpenAI's service: set OPENAI_API_KEY, or name another one by API_BASE_URL.\n"
+    assert run(2, MODEL_NAME="m") == ([], said)

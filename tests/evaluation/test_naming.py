@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from engine.evaluation.agents import AgentError, AgentUnusable
 from engine.evaluation.http_agent import HttpAgent
-from engine.evaluation.masking import masked_url, masked_words
+from engine.evaluation.masking import is_secret, marked, masked_url, masked_value, masked_words
 from engine.evaluation.naming import BUILT_IN, agent_factory, model_service
 from engine.evaluation.options import AgentOptions, options_of, takes_agent_options
 from engine.evaluation.spent import Beginning, Closing, Spending
@@ -66,6 +66,9 @@ def test_those_that_come_with_deskproof(desk: Pack, name: str) -> None:
         ("https://h/", "https://h/"),
         ("http:http://h:8000/act", "http://h:8000/act"),
         ("http:https://h/", "https://h/"),
+        ("127.0.0.1:18755", "http://127.0.0.1:18755"),
+        ("localhost:8000/act?fast=1", "http://localhost:8000/act?fast=1"),
+        ("http:[::1]:8000/act", "http://[::1]:8000/act"),
     ],
 )
 def test_addresses(spec: str, name: str) -> None:
@@ -84,7 +87,7 @@ def test_programs(here: Path) -> None:
     assert agent(FIRST, []) == {"type": "resolve"}
     assert isinstance(agent, Closing)
     agent.close()
-    assert factory.described() == {"agent": f"cmd:{sys.executable} 'my agent.py' --token '***'"}
+    assert factory.described() == {"agent": f"cmd:{sys.executable} 'my agent.py' --token '***ba78'"}
 
 
 def test_functions_and_classes_beside_us(here: Path) -> None:
@@ -98,7 +101,7 @@ def test_functions_and_classes_beside_us(here: Path) -> None:
         "        return {'type': 'ask', 'seen': self.seen, 'id': episode_id}\n"
         "class Wide:\n    def __init__(self, size): ...\n"
         "class Sad:\n    def __init__(self): raise ValueError('no')\n"
-        "class Dumb: ...\n",
+        "    def __call__(self, observation): ...\n",
         "utf-8",
     )
     assert agent_factory("py:mine:act")()(FIRST, []) == {"type": "resolve"}
@@ -111,8 +114,36 @@ def test_functions_and_classes_beside_us(here: Path) -> None:
     with pytest.raises(AgentError, match="The agent mine:Sad raised ValueError: no") as failed:
         agent_factory("py:mine:Sad")()(FIRST, [])
     assert "__init__" in str(failed.value.trace)
-    with pytest.raises(AgentError, match="The agent mine:Dumb can't be asked: its class has no __call__"):
-        agent_factory("py:mine:Dumb")()(FIRST, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Dumb", "The agent mine:Dumb can't be asked: its class has no __call__."),
+        ("Late", "The agent mine:Late is a coroutine: give a function that runs it (asyncio.run)."),
+        ("late", "The agent mine:late is a coroutine: give a function that runs it (asyncio.run)."),
+        ("LATE", "The agent mine:LATE is a coroutine: give a function that runs it (asyncio.run)."),
+        ("bit_by_bit", "The agent mine:bit_by_bit is a coroutine: give a function that runs it (asyncio.run)."),
+        (
+            "Greedy",
+            "The agent mine:Greedy takes (a, b, c): an agent takes (observation, tools), and if it likes instructions "
+            "and episode_id by name.",
+        ),
+    ],
+)
+def test_what_could_be_asked_in_no_episode_is_refused_at_once(here: Path, name: str, said: str) -> None:
+    (here / "mine.py").write_text(
+        "class Dumb: ...\n"
+        "class Late:\n    async def __call__(self, observation): ...\n"
+        "async def late(observation): ...\n"
+        "LATE = Late()\n"
+        "async def bit_by_bit(observation): yield {}\n"
+        "class Greedy:\n    def __call__(self, a, b, c): ...\n",
+        "utf-8",
+    )
+    with pytest.raises(AgentUnusable) as failed:
+        agent_factory(f"py:mine:{name}")
+    assert str(failed.value) == said
 
 
 def test_models(no_keys: pytest.MonkeyPatch, desk: Pack) -> None:
@@ -132,7 +163,7 @@ def test_models(no_keys: pytest.MonkeyPatch, desk: Pack) -> None:
         "agent": "openai:org/m:1",
         "base_url": service.url,
         "temperature": 0.5,
-        "request": {"top_p": "0.9", "user_token": None},
+        "request": {"top_p": "0.9", "user_token": '"***2d71"'},
     }
 
 
@@ -193,7 +224,10 @@ WRONG: list[tuple[str, str]] = [
     ("http:", "'http:' names no agent: it is http:URL."),
     ("cmd: ", "'cmd:' names no agent: it is cmd:PROGRAM."),
     ("openai:", "'openai:' names no agent: it is openai:MODEL."),
-    ("http:localhost:8000", "'localhost:8000' is no address of an agent: http://HOST:PORT/PATH, or https://…"),
+    ("http:localhost", "'localhost' is no address of an agent: http://HOST:PORT/PATH, or https://…"),
+    ("localhost:99999", "'http://localhost:99999' is no address of an agent: http://HOST:PORT/PATH, or https://…"),
+    ("agent.example/?api_key=s3cr3t", "There is no agent 'agent.example/?api_key=***'. There are: "),
+    ("cmd:play --api-key s3cr3t 'x", "'cmd:play --api-key *** 'x' is no command: no closing quotation."),
     ("http://", "'http://' is no address of an agent"),
     ("cmd:play 'x", "'cmd:play 'x' is no command: no closing quotation."),
     ("cmd:no-such-program --fast", "There is no program 'no-such-program' that can be started."),
@@ -222,7 +256,7 @@ def test_what_names_no_agent_is_said(here: Path, spec: str, said: str) -> None:
     [
         ("http://h/?a=1&b=%20", "http://h/?a=1&b=%20"),
         ("http://me:pw@h:8/p?a=1", "http://me:***@h:8/p?a=1"),
-        ("http://token@h/", "http://token:***@h/"),
+        ("http://token@h/", "http://***@h/"),
         ("http://h/?v=1&api_key=abc&X-Sig=2&design=3", "http://h/?v=1&api_key=***&X-Sig=***&design=3"),
         ("http://[me:pw@h/?key=1", "h/"),
     ],
@@ -233,6 +267,7 @@ def test_addresses_without_secrets(url: str, shown: str) -> None:
 
 def test_commands_without_secrets() -> None:
     command = ["API_TOKEN=x", "run", "--password", "pw", "--key=1", "--auth", "--fast", "http://a:b@c/", "keys.txt"]
+    command += ["-H", "Authorization: Bearer x", "--url=http://h/?api_key=x", "--max-tokens", "500", "--monkey=3"]
     shown = [
         "API_TOKEN=***",
         "run",
@@ -243,8 +278,54 @@ def test_commands_without_secrets() -> None:
         "--fast",
         "http://a:***@c/",
         "keys.txt",
+        "-H",
+        "Authorization: ***",
+        "--url=http://h/?api_key=***",
+        "--max-tokens",
+        "500",
+        "--monkey=3",
     ]
     assert masked_words(command) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *(
+            (name, True)
+            for name in ("key", "api_key", "apiKey", "APIKey", "X-Api-Key", "HF_TOKEN", "Authorization", "sig")
+        ),
+        *((name, False) for name in ("max_tokens", "max_completion_tokens", "monkey", "author", "design", "keys.txt")),
+    ],
+)
+def test_a_secret_goes_by_whole_words(name: str, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_of_a_request_texts_under_a_secret_name_are_hidden_and_told_apart() -> None:
+    """The marks are the first four digits of SHA-256: of s3cr3t 4e73, of abc ba78."""
+    asked = {"api_key": "s3cr3t", "max_tokens": 5, "token": 7, "extra": [{"auth": {"by": ["abc"]}, "user": "me"}]}
+    told = {"api_key": "***4e73", "max_tokens": 5, "token": 7, "extra": [{"auth": {"by": ["***ba78"]}, "user": "me"}]}
+    assert masked_value("request", asked, marked) == told
+
+
+@pytest.mark.parametrize(
+    ("spec", "short", "described"),
+    [
+        (
+            "http://me:s3cr3t@h:8000/act?api_key=s3cr3t&v=1",
+            "http:h:8000/act",
+            "http:http://me:***4e73@h:8000/act?api_key=***4e73&v=1",
+        ),
+        ("cmd:/bin/sh agent.sh --api-key s3cr3t", "cmd:sh", "cmd:/bin/sh agent.sh --api-key '***4e73'"),
+        ("oracle", "oracle", "oracle"),
+        ("py:json:loads", "py:json:loads", "py:json:loads"),
+    ],
+)
+def test_the_short_name_has_nothing_that_is_secret(spec: str, short: str, described: str) -> None:
+    factory = agent_factory(spec)
+    assert factory.short == short
+    assert factory.described() == {"agent": described}
 
 
 def test_a_password_in_an_address_is_sent_and_never_shown() -> None:

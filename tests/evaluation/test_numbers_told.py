@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 
 from engine.evaluation.exact import Exact
+from engine.evaluation.intervals import means_within
 from engine.evaluation.numbers_told import CAUSES, told_numbers
 from engine.evaluation.record import Record
 from tests.evaluation.made import KNOWN, failed, record, taken, tally
@@ -32,16 +33,19 @@ def printed(
 
 def test_everything_of_all_tickets() -> None:
     """Two tickets, one perfect, one that returned nothing, at two seeds each. Chance may expect -0.5, V* is 2: 0 is a
-    fifth of the way. Student's intervals of two tickets reach further than anything can be."""
+    fifth of the way."""
     records = [perfect("a", seed) for seed in (0, 1)] + [record("b", seed, regret=20_000) for seed in (0, 1)]
+    columns = [[1.0, 0.0], [2.0, 0.0], [1.0, 0.2], [0.0, 2.0]]
+    drawn = means_within(columns, [(0.0, 1.0), (-1.0, 2.0), (-0.2, 1.0), (0.0, 3.0)])
+    score, earned, normalised, regret = (f"{low:.3f} to {high:.3f}".rjust(16) for low, high in drawn)
     assert printed(["a", "b"], records, seeds=2) == [
         "all tickets: 4 of 4 episodes done, 2 tickets",
         "                      mean     95% interval  chance   best  tickets",
-        "  score              0.500   0.000 to 1.000   0.250               2",
-        "  return             1.000  -1.000 to 2.000  -0.500  2.000        2",
-        "  normalised return  0.600  -4.482 to 1.000                       2",
-        "  regret             1.000  0.000 to 13.706                       2",
-        "  excess steps       0.000   0.000 to 0.000                       1",
+        f"  score              0.500 {score}   0.250               2",
+        f"  return             1.000 {earned}  -0.500  2.000        2",
+        f"  normalised return  0.600 {normalised}                       2",
+        f"  regret             1.000 {regret}                       2",
+        "  excess steps       0.000                -                       1",
         "  success rate       0.500   0.095 to 0.905                       2",
         "  pass^2             0.500   0.095 to 0.905                       2",
         "  pass@2             0.500   0.095 to 0.905                       2",
@@ -73,6 +77,21 @@ def test_coverage_and_causes() -> None:
     lines = printed(["a"], [*records, failed("a", 3, cause="It was slow.", status="limit")], seeds=4)
     assert lines[0] == "all tickets: 1 of 4 episodes done (25.0%), 1 ticket"
     assert lines[-2:] == ["2 errors: No\\x1b[2J answer.", "1 at a limit: It was slow."]
+
+
+def test_success_where_some_are_not_done() -> None:
+    """Of `a` one of two is done, and it succeeded; of `b` none: 1 of what is done, 1 of 4 if all else had failed."""
+    rows = [("p", "a", "easy"), ("p", "b", "hard")]
+    lines = printed(rows, [perfect("a", task="easy"), failed("a", 1), failed("b", 0)], seeds=2)
+    at = next(number for number, line in enumerate(lines) if line.startswith("  success rate"))
+    assert [line.split()[:4] for line in lines[at : at + 2]] == [
+        ["success", "rate", "1.000", "0.207"],
+        ["success,", "at", "least", "0.250"],
+    ]
+    easy = next(number for number, line in enumerate(lines) if line.startswith("  easy"))
+    assert [line.split()[-3:] for line in lines[easy + 2 : easy + 3]] == [["at", "least", "0.500"]]
+    assert "at least: what the success rate would be if all that isn't done had failed" in lines
+    assert not any("at least" in line for line in printed(["a"], [perfect("a")]))
 
 
 def test_many_causes() -> None:

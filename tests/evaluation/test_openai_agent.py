@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from engine.case import make_case
+from engine.chat import ONE_AT_A_TIME, ONLY_TOOLS
 from engine.episode import Episode
 from engine.evaluation.agents import AgentError, AgentUnusable
-from engine.evaluation.openai_agent import ONE_AT_A_TIME, ONLY_TOOLS, OpenAIAgent
+from engine.evaluation.openai_agent import OpenAIAgent
 from engine.evaluation.options import AgentOptions
 from engine.evaluation.spent import Spent
 from engine.load import load_pack
@@ -284,3 +285,23 @@ def test_without_prices_there_is_no_cost_and_without_a_count_nothing(desk: Pack)
     with model(message("tool_calls", usage=False, tool_calls=[call("resolve")])) as (agent, _):
         asked(agent, desk)
         assert agent.spent == Spent(0, 0, None)
+
+
+def test_what_no_service_would_read_again_is_repeated_in_other_words(desk: Pack) -> None:
+    """Half of a surrogate pair as its escape, invented names in the letters of names, no two calls of one id."""
+    made = message("tool_calls", tool_calls=[call("ask_info", '{"field":"\ud83d"}'), call("functions.resolve", "x")])
+    with serving(made, text("\ud83d"), calls(("classify",))) as service:
+        agent = OpenAIAgent("m", service.url, "key", AgentOptions(retries=0))
+        episode = played(agent, desk, "e-two")
+        agent.close()
+    assert (episode.steps[0].outcome, episode.steps[0].text.split(".")[0]) == (
+        "invalid",
+        "ask_info: '\\ud83d' is not a valid field",
+    )
+    first, *told, second, _ = service.asked[2].body["messages"][2:]
+    assert [(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in first["tool_calls"]] == [
+        ("call_1", "ask_info", '{"field": "\\\\ud83d"}'),
+        ("call_2_2", "functions_resolve", "{}"),
+    ]
+    assert [one["tool_call_id"] for one in told] == ["call_1", "call_2_2"]
+    assert second["content"] == "\\ud83d"

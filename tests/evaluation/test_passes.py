@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations
+from math import prod
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,21 @@ def test_every_choice(tried: tuple[list[bool], int]) -> None:
     chosen = [*combinations(outcomes, k)]
     assert all_succeed(len(outcomes), sum(outcomes), k) == Fraction(sum(map(all, chosen)), len(chosen))
     assert any_succeeds(len(outcomes), sum(outcomes), k) == Fraction(sum(map(any, chosen)), len(chosen))
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_as_the_authors_of_pass_at_k_work_it_out(tried: tuple[int, int, int]) -> None:
+    """1 where n - c < k, else 1 - the product of 1 - k / i over i from n - c + 1 to n (Chen et al. 2021, figure 3); and
+    all of k succeed where none fails."""
+    trials, succeeded, k = tried
+
+    def any_of(one: int) -> Fraction:
+        if trials - one < k:
+            return Fraction(1)
+        return 1 - prod((1 - Fraction(k, i) for i in range(trials - one + 1, trials + 1)), start=Fraction(1))
+
+    assert any_succeeds(trials, succeeded, k) == any_of(succeeded)
+    assert all_succeed(trials, succeeded, k) == 1 - any_of(trials - succeeded)
 
 
 @given(st.integers(1, 30).flatmap(lambda trials: st.tuples(st.just(trials), st.integers(0, trials))))

@@ -116,6 +116,10 @@ def test_only_what_is_wished_for_is_played() -> None:
     ("wish", "told"),
     [
         (Wish(tickets=("t-3",)), "There is no ticket 't-3' in these packs. Did you mean 't-1'?"),
+        (
+            Wish(tasks=("nope",)),
+            "There is no task 'nope' in these packs. There are: easy-info-collection, medium-complete-info.",
+        ),
         (Wish(tickets=("zzz",)), "There is no ticket 'zzz' in these packs. There are: t-1, t-2."),
         (
             Wish(tasks=("hard-efficient-resolution",)),

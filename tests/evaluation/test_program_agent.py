@@ -224,6 +224,47 @@ def test_closing_ends_it_and_all_that_it_started(program: Made) -> None:
     agent.close()  # again: nothing
 
 
+# Has a child in a session of its own that has its streams, and a child too; then it waits to be asked once more.
+DETACHED = """
+import json, os, subprocess, sys
+child = "import subprocess, time; print(subprocess.Popen(['sleep', '600']).pid, flush=True); time.sleep(600)"
+started = subprocess.Popen([sys.executable, "-c", child], start_new_session=True, stdout=subprocess.PIPE)
+own = int(started.stdout.readline())
+keeps = subprocess.Popen(["sleep", "600"], start_new_session=True)
+sys.stdin.readline()
+print(json.dumps({"type": "ask", "pids": [started.pid, own, keeps.pid]}), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("last", ["", "sys.exit('I am done')\n"])
+def test_what_it_started_in_another_session_ends_as_well(program: Made, last: str) -> None:
+    """Though that has its streams, which don't close: neither when it is ended nor when it ends by itself."""
+    agent = program(text=DETACHED + last)
+    pids = agent(FIRST, TOOLS)["pids"]
+    assert all(map(alive, pids))
+    if last:
+        assert str(failing(agent, SECOND)).endswith("ended with exit code 1: I am done")
+    agent.close()
+    assert all(map(gone, pids))
+
+
+def test_another_thread_may_end_it_though_a_child_has_its_streams(program: Made) -> None:
+    agent = program(
+        text=DETACHED + "import time\nopen(sys.argv[1] + '/asked', 'w').close(); time.sleep(600)\n", seconds=60
+    )
+    pids = agent(FIRST, TOOLS)["pids"]
+    failed: list[AgentError] = []
+    thread = threading.Thread(target=lambda: failed.append(failing(agent, SECOND)))
+    thread.start()
+    while not Path(agent._command[-1], "asked").exists():
+        time.sleep(0.01)
+    agent.close()
+    thread.join(20)
+    assert len(failed) == 1
+    assert all(map(gone, pids))
+
+
 def test_a_program_may_end_by_itself_when_its_input_does(program: Made, tmp_path: Path) -> None:
     agent = program(text=LOOP.format(body="return {'type': 'ask'}") + "open(sys.argv[1] + '/ended', 'w').close()\n")
     agent(FIRST, TOOLS)

@@ -89,7 +89,7 @@ def test_what_it_plays_is_what_it_would_have_played_here(tmp_path: Path) -> None
 
 
 def test_what_is_not_over_when_time_is_up_is_at_a_limit_and_played_again(tmp_path: Path) -> None:
-    with pulling(tmp_path, "--seeds", 2, "--time", "15s") as (process, client):
+    with pulling(tmp_path, "--seeds", 2, "--time", "10s") as (process, client):
         client.play(client.post("/reset"))
         client.play(client.post("/reset"), steps=1)
         process.communicate(timeout=60)

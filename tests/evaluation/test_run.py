@@ -85,14 +85,14 @@ def test_a_process_whose_agent_hears_nothing_is_ended(tmp_path: Path, monkeypatc
 
 
 def test_a_process_that_dies_takes_one_episode_with_it(tmp_path: Path) -> None:
-    run = a_run(tmp_path, "dies", wish=Wish(seeds="10"))
+    run = a_run(tmp_path, "dies", wish=Wish(seeds="4"))
     assert sat(run, "dies", workers=2) is None
     lost = [record for record in records(run) if record.status == "error"]
-    assert len(lost) == expected_odd(run)
+    assert len(lost) == expected_odd(run) > 1
     assert {record.error for record in lost} == {
         "The process that played it was lost: it ended by itself, with exit code 7."
     }
-    assert len(records(run)) == 20
+    assert len(records(run)) == 8
 
 
 def test_steps_are_limited(tmp_path: Path) -> None:

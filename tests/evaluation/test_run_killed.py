@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from engine.evaluation.ledger import EPISODES
-from tests.evaluation.runs import PLAYERS, ROOT, await_, command, lamps, ran, running, size
+from tests.commands import deskproof
+from tests.evaluation.runs import PLAYERS, ROOT, await_, command, lamps, running, size
 from tests.serving import fresh_environment
 
 pytestmark = pytest.mark.slow
 
-# 200 episodes of about five steps, of two milliseconds each.
-PLANNED = 200
+# 120 episodes of about five steps, of two milliseconds each.
+PLANNED = 120
 KILLS = 10
 
 
@@ -32,8 +33,14 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed, beside the pack that it plays."""
     folder = tmp_path_factory.mktemp("undisturbed")
     lamps(folder)
-    ran(*words(folder, folder / "run"))
+    finish(folder, folder / "run")
     return folder / "run"
+
+
+def finish(folder: Path, run: Path) -> None:
+    """The same command in this process, to the end."""
+    done = deskproof("eval", *words(folder, run))
+    assert done.exit_code == 0, done.output
 
 
 def same(run: Path, other: Path) -> None:
@@ -58,7 +65,7 @@ def test_a_run_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path: Path, 
             process.wait()
             assert process.returncode == -signal.SIGKILL, "it was over before it was killed"
         assert size(run) >= before
-    ran(*words(undisturbed.parent, run))
+    finish(undisturbed.parent, run)
     same(run, undisturbed)
     assert sorted(path.name for path in run.iterdir()) == sorted(path.name for path in undisturbed.iterdir())
 
@@ -96,7 +103,7 @@ def test_ctrl_c_stops_it_and_says_how_to_go_on(tmp_path: Path, undisturbed: Path
     stopped, last = err.decode().splitlines()[-1].split(" are played. ")
     assert stopped.startswith("Stopped: ") and stopped.endswith(f" of {PLANNED} episodes")
     assert last == f"To go on: the same command with -o {run}."
-    ran(*words(undisturbed.parent, run))
+    finish(undisturbed.parent, run)
     same(run, undisturbed)
 
 
@@ -125,5 +132,5 @@ def test_where_no_room_is_left_nothing_is_lost(tmp_path: Path, undisturbed: Path
     written = (run / EPISODES).read_bytes()
     assert limit - 2_000 < len(written) <= limit
     assert written.endswith(b"\n")
-    ran(*words(undisturbed.parent, run))
+    finish(undisturbed.parent, run)
     same(run, undisturbed)

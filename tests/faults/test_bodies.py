@@ -20,7 +20,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from tests.faults import hostile
 from tests.faults.memory import MB, Growth, resident
@@ -254,7 +255,7 @@ class Socket:
     def __init__(self, address: str) -> None:
         self.address = address
         self._closing = ExitStack()
-        self._open: ClientConnection | None = None
+        self._open: Connection | None = None
 
     def ask(self, *frames: str | bytes) -> Iterator[Any]:
         """What comes back for the frames, until the server closes the socket."""

@@ -98,7 +98,7 @@ def step(client: httpx.Client, request_id: str) -> httpx.Response:
 def test_a_disk_that_fills_up(root: Path, full: Disk | Limit, tmp_path: Path) -> None:
     port = free_port()
     store = f"sqlite:{full.folder / 'episodes.db'}"
-    env = {**os.environ, "PYTHONPATH": str(root), "PORT": str(port), "DESKPROOF_TEST_PORT": str(port)}
+    env = {**os.environ, "PYTHONPATH": str(root), "PORT": str(port)}
     env |= {"STORE": store, "WORKERS": "2"}
     with (
         serving((sys.executable, "-m", "server.app"), port, cwd=tmp_path, env=env) as address,

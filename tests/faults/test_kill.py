@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.soak, pytest.mark.xdist_group("fault
 
 def start(closing: ExitStack, root: Path, folder: Path, store: str, workers: int) -> int:
     port = free_port()
-    env = {**os.environ, "PYTHONPATH": str(root), "PORT": str(port), "DESKPROOF_TEST_PORT": str(port)}
+    env = {**os.environ, "PYTHONPATH": str(root), "PORT": str(port)}
     env |= {"STORE": store, "WORKERS": str(workers), "LOG": "json"}
     closing.enter_context(serving((sys.executable, "-m", "server.app"), port, cwd=folder, env=env))
     return port

@@ -15,6 +15,61 @@ EXPORT = (
     '1002;;"He said ""no"" 🙂";Delivery;;b@example.org\r\n'
     "1003;Login;I can't sign in;Account;;c@example.org\r\n"
 )
+# Which column is what in it, and the pack that becomes of it.
+MAPS = ("id=Ticket", "message=Subject+Body", "category=queue", "field.order_id=Order number", "known.email=Requester")
+PACK = """\
+# yaml-language-server: $schema=pack.schema.json
+pack: desk
+version: 0.1.0
+description: 'TODO: what this help desk has to ask before it can help'
+fields:
+  order_id:
+    description: Order number
+  email:
+    description: Requester
+categories:
+  Delivery:
+    requires:
+      - order_id
+      - email
+  Account:
+    requires:
+      - email
+tickets:
+  - id: '1001'
+    task: easy-info-collection
+    category: Delivery
+    messages:
+      - |-
+        Late parcel
+
+        Hello,
+
+        where is my parcel #W23?
+    known:
+      email: a@example.org
+    answers:
+      order_id: '00123'
+  - id: '1002'
+    task: easy-info-collection
+    category: Delivery
+    messages:
+      - He said "no" 🙂
+    known:
+      email: b@example.org
+    answers:
+      order_id: TODO
+  - id: '1003'
+    task: easy-info-collection
+    category: Account
+    messages:
+      - |-
+        Login
+
+        I can't sign in
+    known:
+      email: c@example.org
+"""
 
 
 def run(*arguments: str | Path) -> Result:

@@ -9,62 +9,7 @@ import yaml
 from click.testing import Result
 
 from engine.load import check_pack
-from tests.importing.exports import EXPORT, maps, run
-
-MAPS = ("id=Ticket", "message=Subject+Body", "category=queue", "field.order_id=Order number", "known.email=Requester")
-PACK = """\
-# yaml-language-server: $schema=pack.schema.json
-pack: desk
-version: 0.1.0
-description: 'TODO: what this help desk has to ask before it can help'
-fields:
-  order_id:
-    description: Order number
-  email:
-    description: Requester
-categories:
-  Delivery:
-    requires:
-      - order_id
-      - email
-  Account:
-    requires:
-      - email
-tickets:
-  - id: '1001'
-    task: easy-info-collection
-    category: Delivery
-    messages:
-      - |-
-        Late parcel
-
-        Hello,
-
-        where is my parcel #W23?
-    known:
-      email: a@example.org
-    answers:
-      order_id: '00123'
-  - id: '1002'
-    task: easy-info-collection
-    category: Delivery
-    messages:
-      - He said "no" 🙂
-    known:
-      email: b@example.org
-    answers:
-      order_id: TODO
-  - id: '1003'
-    task: easy-info-collection
-    category: Account
-    messages:
-      - |-
-        Login
-
-        I can't sign in
-    known:
-      email: c@example.org
-"""
+from tests.importing.exports import EXPORT, MAPS, PACK, maps, run
 
 
 @pytest.fixture
@@ -149,12 +94,36 @@ def test_a_broken_row_is_told_and_skipped(folder: Path, row: str, said: str) -> 
     assert [ticket["id"] for ticket in yaml.safe_load((folder / "out.yaml").read_text("utf-8"))["tickets"]] == ["1"]
 
 
+def test_a_field_may_be_on_file_or_asked_for_but_has_one_value(folder: Path) -> None:
+    """Of the five: on file, asked for, both with the same value, both with another one, neither."""
+    rows = "1,a,\n2,,b\n3,c,c\n4,d,e\n5,,\n"
+    text = f"message,on file,said\n{rows}"
+    result = written(folder, text, *maps("known.order=on file", "field.order=said"))
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "in.csv:5:1: skipped: two values of a field: 'order' is 'd' on file, and 'e' when asked\n",
+    )
+    assert "5 rows read: 4 tickets, 1 row skipped\n  1 two values of a field\n" in result.stdout
+    pack, findings = check_pack(folder / "out.yaml")
+    assert pack is not None, findings
+    assert [ticket.known.get("order") for ticket in pack.tickets.values()] == ["a", None, "c", None]
+    made = yaml.safe_load((folder / "out.yaml").read_text("utf-8"))
+    answers = [{}, {"order": "b"}, {"order": "c"}, {"order": "TODO"}]
+    assert [ticket.get("answers", {}) for ticket in made["tickets"]] == answers
+
+
+def test_what_is_told_of_a_cell_is_cut(folder: Path) -> None:
+    long = "x" * 1_000_000
+    result = written(folder, f"id,message\n{long},Hi\n{long},Ho\n", "--map", "id=id")
+    assert result.stderr == f"in.csv:3:1: skipped: the id is taken: '{'x' * 60}…' is that of line 2\n"
+
+
 def test_values_that_there_are_not(folder: Path) -> None:
-    text = "message,split,task\nHi,Train,\nHo,,easy\n"
+    text = "message,split,task\nHi,Train,\nHo,,swift\n"
     result = written(folder, text, *maps("split=split", "task=task"))
     assert result.exit_code == 1
     assert "in.csv:2:1: skipped: a split that there isn't: 'Train'; did you mean 'train'?\n" in result.stderr
-    assert "in.csv:3:1: skipped: a task that there isn't: 'easy'; there are: easy-info-collection, " in result.stderr
+    assert "in.csv:3:1: skipped: a task that there isn't: 'swift'; there are: easy-info-collection, " in result.stderr
     assert result.stderr.endswith("No row makes a ticket: nothing was written.\n")
     assert not (folder / "out.yaml").exists()
 
@@ -200,6 +169,17 @@ def test_categories_that_are_hardly_meant(folder: Path) -> None:
     assert "1 ticket without a category\nA category with a name of 201 characters: is it the right column?\n" in long
 
 
+def test_categories_that_are_hardly_two(folder: Path) -> None:
+    cells = ("Delivery", "delivery", " Delivery", "Set up", "Setup", "Account")
+    said = written(folder, "message,queue\n" + "".join(f"Hi,{cell}\n" for cell in cells), "--map", "category=queue")
+    assert (
+        "5 categories differ only in capitals and blanks from another one: "
+        "'Delivery', 'delivery', ' Delivery', 'Set up', 'Setup'\n"
+    ) in said.stdout
+    pack, _ = check_pack(folder / "out.yaml")
+    assert pack is not None and list(pack.categories) == [*cells]  # they are texts as they stand in the file
+
+
 # -- What doesn't fit
 
 
@@ -240,35 +220,30 @@ def test_several_packs_are_of_one_desk(folder: Path) -> None:
     assert len({str((pack["fields"], pack["categories"])) for pack in packs}) == 1
 
 
-# -- Nothing is lost
+ONE = "All names of fields, and the longest of a category, come to"
 
 
-def test_nothing_is_written_over(folder: Path) -> None:
-    (folder / "desk.yaml").write_text("mine")
-    result = run("desk.csv", *maps(*MAPS), "-o", "desk.yaml")
-    assert (result.exit_code, (folder / "desk.yaml").read_text()) == (2, "mine")
-    assert "desk.yaml exists already; nothing was written. --force writes over it." in result.stderr
-    assert run("desk.csv", *maps(*MAPS), "-o", "desk.yaml", "--force").exit_code == 0
-    assert (folder / "desk.yaml").read_text("utf-8") == PACK
-    (folder / "map.yaml").write_text("message: Body")
-    for own in ("desk.csv", "map.yaml"):  # not even by force
-        (folder / "link.yaml").unlink(missing_ok=True)
-        (folder / "link.yaml").symlink_to(folder / own)
-        result = run("desk.csv", *maps("map.yaml"), "-o", "link.yaml", "--force")
-        assert (result.exit_code, "link.yaml is what is read" in result.stderr) == (2, True)
-
-
-def test_a_folder_is_a_pack_too(folder: Path) -> None:
-    assert run("desk.csv", *maps(*MAPS), "-o", "a/desk").exit_code == 0
-    assert (folder / "a" / "desk" / "pack.yaml").read_text("utf-8") == PACK
-    result = run("desk.csv", *maps(*MAPS), "-o", "desk.csv/pack.yaml")
-    assert (result.exit_code, "can't be written" in result.stderr) == (2, True)
-
-
-def test_standard_output_has_the_pack_alone(folder: Path) -> None:
-    result = run("desk.csv", *maps(*MAPS), "-o", "-")
-    assert result.stdout == PACK.partition("\n")[2]
-    assert "3 rows read: 3 tickets, 0 rows skipped\n" in result.stderr
+@pytest.mark.parametrize(
+    ("queues", "field", "wrong"),
+    [
+        # Each name has seven characters more, for what stands between it and the next.
+        (["q" * 98_993], "", None),
+        (["q" * 98_994], "", "All names of categories come to 99,001 characters, and 99,000 are the most"),
+        ([f"{number:093}" for number in range(990)], "", None),
+        ([f"{number:093}" for number in range(991)], "", "All names of categories come to 99,100 characters, and 99,0"),
+        (["q" * 50_000], "f" * 48_993, None),
+        (["q" * 50_000], "f" * 48_994, f"{ONE} 99,001 characters, and 99,000 are the most: nothing was written.\n"),
+    ],
+)
+def test_names_that_no_answer_can_hold(folder: Path, queues: list[str], field: str, wrong: str | None) -> None:
+    text = "message,queue,order\n" + "".join(f"Hi,{queue},1\n" for queue in queues)
+    mapped = maps("category=queue", *([f"field.{field}=order"] if field else []))
+    result = written(folder, text, *mapped)
+    assert (result.exit_code, (folder / "out.yaml").exists()) == ((0, True) if wrong is None else (1, False))
+    if wrong is None:
+        assert check_pack(folder / "out.yaml")[0] is not None
+    else:
+        assert wrong in result.stderr
 
 
 # -- What is wrong with what is said
@@ -289,7 +264,13 @@ def test_standard_output_has_the_pack_alone(folder: Path) -> None:
         ([*maps("message=Body"), "-o", "a.yaml", "--task", "easy-info"], "Did you mean 'easy-info-collection'?"),
         ([*maps("message=Body"), "-o", "a.yaml", "--encoding", "utf-9"], "There is no encoding 'utf-9'"),
         ([*maps("message=Body"), "-o", "a.yaml", "--delimiter", "tabs"], "'tabs' is not one character"),
-        ([*maps("message=Body"), "-o", "a.yaml", "--quote", ";", "--delimiter", ";"], "can't be the same"),
+        *(
+            (
+                [*maps("message=Body"), "-o", "a.yaml", "--quote", ";", *more],
+                "';' stands between the cells of this file",
+            )
+            for more in ([], ["--delimiter", ";"])
+        ),
         ([*maps("message=Body"), "-o", "a.yaml", "--language", "German"], "'German' is no language, such as de or"),
         ([*maps("message=Body"), "-o", "a.yaml", "--name", ""], "A pack's name has 1 to 200 characters"),
         ([*maps("message=Body"), "-o", "a.yaml", "--name", "\udcff"], "is not text"),
@@ -334,23 +315,3 @@ def test_a_long_text_doesn_t_fit_either(folder: Path) -> None:
     assert "out.yaml would be too large: 1 ticket with 21 values and 8,000,1" in result.stderr
     assert written(folder, f"message\n{'x' * 7_000_000}\n").exit_code == 0
     assert check_pack(folder / "out.yaml")[0] is not None
-
-
-def test_files_that_are_none(folder: Path) -> None:
-    (folder / "desk.xlsx").write_bytes(b"PK\x03\x04\x14\0")
-    result = run("desk.xlsx", *maps("message=Body"), "-o", "a.yaml")
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "desk.xlsx is a spreadsheet or an archive, not CSV: export or save it as CSV first.\n",
-    )
-    assert run("none.csv").exit_code == 2
-    assert run(folder).exit_code == 2
-    (folder / "empty.csv").write_text("")
-    result = run("empty.csv")
-    assert (result.exit_code, result.stderr) == (1, "empty.csv: the file is empty.\n")
-    (folder / "open.csv").write_text('"a,b')
-    result = run("open.csv", *maps("message=a"), "-o", "a.yaml")
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "open.csv: line 1, the row of column names: a quote isn't closed.\n",
-    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from tests.commands import deskproof
 from tests.importing.exports import EXPORT, run
 
 
@@ -49,12 +51,74 @@ def test_without_a_map_it_says_what_is_there(folder: Path) -> None:
         ("short,the longest one", "--map 'message=the longest one' -o in.yaml"),
         ("Body,Body,Type", "--map 'message=#2' --map category=Type -o in.yaml"),
         ("C+D,E", "--map message=E -o in.yaml"),
+        ("id,msg,cat", "--map id=id --map message=msg --map category=cat -o in.yaml"),
+        ("Ticket #,Customer message", "--map 'id=Ticket #' --map 'message=Customer message' -o in.yaml"),
+        ("Order number,Nachricht,Kategorie", "--map message=Nachricht --map category=Kategorie -o in.yaml"),
+        ("Device type,Issue_Description", "--map message=Issue_Description -o in.yaml"),
+        ("ticketId,messageText", "--map id=ticketId --map message=messageText -o in.yaml"),
+        ("Id,Ticket ID,Subject", "--map 'id=Ticket ID' --map message=Subject -o in.yaml"),
+        ("Queue,$(id) 'x'", "--map 'message=$(id) '\"'\"'x'\"'\"'' --map category=Queue -o in.yaml"),
+        ("Queue,\x07bell", "--map 'message=#2' --map category=Queue -o in.yaml"),
+        # As two help desks and a tracker call their columns.
+        (
+            "Id,Subject,Status,Requester email,Group,Satisfaction Score",
+            "--map id=Id --map message=Subject --map category=Group -o in.yaml",
+        ),
+        (
+            "Ticket ID,Subject,Description,Status,Priority,Source,Type,Agent,Group",
+            "--map 'id=Ticket ID' --map message=Subject+Description --map category=Type -o in.yaml",
+        ),
+        (
+            "Summary,Issue key,Issue id,Issue Type,Description,Comment,Comment",
+            "--map 'id=Issue key' --map message=Summary+Description --map 'category=Issue Type' -o in.yaml",
+        ),
     ],
 )
 def test_the_command_to_begin_with(folder: Path, header: str, command: str) -> None:
+    """It can be pasted, and makes a pack."""
     (folder / "in.csv").write_text(f"{header}\na,Not so short{',b' * (header.count(',') - 1)}\n")
     result = run("in.csv")
     assert f"  deskproof import csv in.csv {command}\n" in result.stdout
+    assert run("in.csv", *shlex.split(command)).exit_code == 0
+
+
+def test_a_column_with_nothing_in_it_is_nothing(folder: Path) -> None:
+    (folder / "in.csv").write_text("id,Description,Queue,Notes\n1,, ,It is dark\n")
+    assert "  deskproof import csv in.csv --map id=id --map message=Notes -o in.yaml\n" in run("in.csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "ends"),
+    [
+        ("my desk.csv", "'my desk.csv'", "'my desk.yaml'"),
+        ("-x.csv", "./-x.csv", "./-x.yaml"),
+        ("export", "export", "pack.yaml"),
+        (".csv", ".csv", "pack.yaml"),
+    ],
+)
+def test_a_file_s_name_can_be_pasted_too(folder: Path, name: str, begins: str, ends: str) -> None:
+    (folder / name).write_text("msg\nHi\n")
+    command = f"deskproof import csv {begins} --map message=msg -o {ends}"
+    assert f"  {command}\n" in run("--", name).stdout
+    assert deskproof(*shlex.split(command)[1:]).exit_code == 0
+    assert (folder / shlex.split(ends)[0]).exists()
+
+
+def test_how_the_file_is_written_is_said_again(folder: Path) -> None:
+    (folder / "in.csv").write_bytes("msg\tcat\n~Gr\xfc\xdfe\t~\tx\n".encode("latin-1"))
+    given = "--encoding latin-1 --delimiter tab --quote '~'"
+    command = f"deskproof import csv in.csv {given} --map message=msg --map category=cat -o in.yaml"
+    result = run("in.csv", "--encoding", "latin-1", "--delimiter", "\t", "--quote", "~")
+    assert f"  {command}\n" in result.stdout
+    assert deskproof(*shlex.split(command)[1:]).exit_code == 0
+    assert '      - "Grüße\\t"\n' in (folder / "in.yaml").read_text("utf-8")
+
+
+def test_a_file_of_one_line(folder: Path) -> None:
+    (folder / "in.csv").write_text("msg")
+    assert run("in.csv").stdout.startswith(
+        "in.csv: UTF-8, commas between cells, double quotes around them, one line\n1 column, 0 rows\n"
+    )
 
 
 def test_wide_letters_are_as_wide_as_two(folder: Path) -> None:

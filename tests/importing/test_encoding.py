@@ -61,6 +61,12 @@ def test_its_owner_knows_better() -> None:
             decode(b"a", unknown)
 
 
+def test_the_end_as_dos_marks_it_belongs_to_no_text() -> None:
+    assert decode(b"a\x1ab\r\n\x1a\x1a").text == "a\x1ab\r\n"
+    assert decode("a\x1a".encode("utf-16")).text == "a"
+    assert decode(b"a\x1a", "cp850").text == "a"
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_text(content: bytes) -> None:
     """And a text that can be written again, but for what can't be read."""
@@ -69,6 +75,6 @@ def test_any_bytes_are_text(content: bytes) -> None:
 
 @given(st.text(max_size=100), st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
 def test_a_marked_text_comes_back(text: str, codec: str) -> None:
-    # A text that begins with NUL would make UTF-32's mark of UTF-16's.
-    text = "x" + text
+    # A text that begins with NUL would make UTF-32's mark of UTF-16's; one that ends in Ctrl-Z ends before it.
+    text = f"x{text}x"
     assert decode(text.encode(codec)).text == text

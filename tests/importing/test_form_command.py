@@ -78,6 +78,71 @@ def test_the_settings_of_forms_are_none(folder: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "Note: config.yml holds settings, not a form: left out.\n")
 
 
+def test_settings_alone_are_no_form(folder: Path) -> None:
+    (folder / "config.yml").write_text("blank_issues_enabled: false\n")
+    result = run("config.yml", "-o", "desk.yaml")
+    assert (result.exit_code, result.stdout, (folder / "desk.yaml").exists()) == (1, "", False)
+    assert result.stderr == (
+        "Note: config.yml holds settings, not a form: left out.\nNone of these files is a form: nothing was written.\n"
+    )
+
+
+def test_markdown_templates_can_t_be_imported(folder: Path) -> None:
+    (folder / "Old.MD").write_text("---\nname: Old\nabout: A template\n---\n\n**What happened?**\n")
+    result = run("bug.yml", "Old.MD", "-o", "desk.yaml")
+    assert (result.exit_code, (folder / "desk.yaml").exists()) == (1, False)
+    assert result.stderr == (
+        "Old.MD:1:1: PACK001: this is a Markdown template; only forms, which are YAML, can be imported\n"
+        "1 file of 2 can't be used: nothing was written. --skip-broken leaves it out.\n"
+    )
+    assert run("bug.yml", "Old.MD", "-o", "desk.yaml", "--skip-broken").exit_code == 1
+    assert list(yaml.safe_load((folder / "desk.yaml").read_text("utf-8"))["categories"]) == ["Bug report"]
+
+
+def test_a_misspelt_key_is_told_with_the_nearest(folder: Path) -> None:
+    (folder / "a.yml").write_text("name: A\nbody:\n- type: input\n  id: a\n  validations:\n    requierd: true\n")
+    result = run("a.yml", "-o", "desk.yaml")
+    assert (result.exit_code, (folder / "desk.yaml").exists()) == (1, False)
+    assert result.stderr == (
+        "a.yml:6:5: PACK022: unknown key 'requierd'\n"
+        "      requierd: true\n"
+        "      ^\n"
+        "  expected: required, accept\n"
+        "  did you mean 'required'?\n"
+        "1 file of 1 can't be used: nothing was written.\n"
+    )
+
+
+def test_names_that_are_too_long_for_an_answer(folder: Path) -> None:
+    """99,000 characters, seven for what stands between two names, and the form's own."""
+    (folder / "a.yml").write_text(f"name: A\nbody:\n- type: input\n  id: {'x' * 99_000}\n")
+    result = run("a.yml", "-o", "desk.yaml")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "All names of fields, and the longest of a category, come to 99,008 characters, and 99,000 are the most: "
+        "nothing was written.\n",
+    )
+
+
+def test_every_kind_of_element_gives_a_pack_that_loads(folder: Path) -> None:
+    elements = [
+        "type: markdown, attributes: {value: Hi}",
+        "type: input, id: a, attributes: {label: '🙂 {{ x }}', placeholder: p, value: v}, validations: {required: yes}",
+        "type: textarea, id: b, attributes: {label: B, description: '{% if %}', render: shell}",
+        "type: dropdown, id: c, attributes: {label: C, options: [1.10, true, ~, 'ORD-#'], default: 0}",
+        "type: dropdown, id: d, attributes: {label: C, options: [x], multiple: true}, validations: {required: true}",
+        "type: checkboxes, id: e, attributes: {label: E, options: [{label: o, required: true}, {label: p}]}",
+        "type: upload, id: f, attributes: {label: F}, validations: {required: true, accept: '.png'}",
+    ]
+    (folder / "a.yml").write_text("name: 🐞\nbody:\n" + "".join(f"- {{{one}}}\n" for one in elements))
+    result = run("a.yml", "-o", "desk.yaml")
+    assert (result.exit_code, result.stderr) == (0, "")
+    pack, findings = check_pack(folder / "desk.yaml")
+    assert pack is not None, findings
+    assert pack.categories["🐞"].requires == ("a", "d", "e", "f")
+    assert pack.fields["c"].sample == ("1.10", "true", "~", "ORD-#")
+
+
 def test_two_forms_of_one_name(folder: Path) -> None:
     (folder / "copy.yml").write_text(BUG, "utf-8")
     result = run("bug.yml", "copy.yml", "-o", "desk.yaml")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.diagnostics import Report
@@ -35,6 +35,8 @@ def fields(*forms: Form) -> tuple[list[dict[str, str]], list[str]]:
     return field_names(forms)
 
 
+BODY = "[{type: input, id: a}]"
+NOTHING = "this form asks for nothing: its 'body' needs an element that isn't markdown"
 DIFFERENT = "'Version' doesn't offer the same in all forms, so it is 2 fields:"
 CHOICE = "type: dropdown, attributes: {{label: {}, options: [{}]}}"
 INPUT = "type: input, attributes: {{label: {}, description: {}}}"
@@ -68,6 +70,18 @@ def test_an_alias_is_what_it_stands_for() -> None:
     assert (found.name, found.elements[0].name, found.elements[0].options) == ("1.10", "1.10", ("1.10",))
 
 
+def test_a_plain_truth_may_have_a_comment_behind_it() -> None:
+    found, findings = read("name: f\nbody:\n- type: input\n  id: a\n  validations:\n    required: true #1\n")
+    assert found is not None and found.elements[0].required
+    assert [one.split(": ")[1] for one in findings] == ["PACK010"]
+
+
+def test_more_options_than_a_field_can_have() -> None:
+    listed = "".join(f"    - o{number}\n" for number in range(20_001))
+    text = f"name: f\nbody:\n- type: dropdown\n  attributes:\n    label: a\n    options:\n{listed}"
+    assert read(text)[1] == ["7:5: PACK012: 20,001 options: 20,000 are the most"]
+
+
 def test_names_of_elements() -> None:
     """The id; else the label; else, of boxes, the first of them."""
     found = form(
@@ -92,16 +106,23 @@ def test_names_of_elements() -> None:
             ["1:1: PACK023: this is no issue form: it has no list 'body' of what is asked for"],
         ),
         ("name: f\nbody: {}\n", ["2:7: PACK023: this is no issue form: it has no list 'body' of what is asked for"]),
-        ("body: []\n", ["1:1: PACK023: a form has a 'name'"]),
-        ("name:\nbody: []\n", ["1:6: PACK023: a form has a 'name'"]),
+        (f"body: {BODY}\n", ["1:1: PACK023: a form has a 'name'"]),
+        (f"name:\nbody: {BODY}\n", ["1:6: PACK023: a form has a 'name'"]),
+        (f"name: ' '\nbody: {BODY}\n", ["1:7: PACK023: a form has a 'name'"]),
         (
-            "name: [f]\nbody: []\n",
+            f"name: [f]\nbody: {BODY}\n",
             ["1:7: PACK021: a text is meant here, and this is a list", "1:7: PACK023: a form has a 'name'"],
         ),
+        ("name: f\nbody: []\n", [f"2:7: PACK023: {NOTHING}"]),
+        ("name: f\nbody:\n- {type: markdown, attributes: {value: Hi}}\n", [f"3:1: PACK023: {NOTHING}"]),
         ("name: f\nbody: [a]\n", ["2:8: PACK021: an element of a form is meant here, and this is a text"]),
         ("name: f\nbody: [{type: inptu, id: a}]\n", ["2:15: PACK024: unknown type of element 'inptu'"]),
         ("name: f\nbody: [{id: a}]\n", ["2:8: PACK024: an element has a 'type'"]),
         ("name: f\nbody: [{type: input}]\n", ["2:8: PACK023: an element has an 'id' or a 'label'"]),
+        (
+            "name: f\nbody: [{type: input, attributes: {label: ' '}}]\n",
+            ["2:8: PACK023: an element has an 'id' or a 'label'"],
+        ),
         ("name: f\nbody: [{type: dropdown, id: a}]\n", ["2:8: PACK023: a list has 'options'"]),
         (
             "name: f\nbody: [{type: input, id: a, attributes: b}]\n",
@@ -116,18 +137,59 @@ def test_names_of_elements() -> None:
             ["2:57: PACK021: a mapping with a 'label' is meant here, and this is a text"],
         ),
         (
+            "name: f\nbody: [{type: checkboxes, id: a, attributes: {options: [{required: true}]}}]\n",
+            ["2:57: PACK023: a box has a 'label'"],
+        ),
+        (
+            "name: f\nbody: [{type: dropdown, id: a, attributes: {options: b}}]\n",
+            ["2:54: PACK021: a list is meant here, and this is a text"],
+        ),
+        (
+            "name: f\nbody:\n- type: dropdown\n  id: a\n  attributes:\n    options:\n    - 1\n    - 2\n    - '1'\n",
+            ["9:7: PACK040: the option '1' is given twice (first at line 7)"],
+        ),
+        (
+            "name: f\nbody: [{type: checkboxes, id: a, attributes: {options: [{label: b}, {label: b}]}}]\n",
+            ["2:69: PACK040: the option 'b' is given twice (first at line 2)"],
+        ),
+        (
             "name: f\nbody: [{type: input, id: a, validations: {required: maybe}}]\n",
             ["2:53: PACK021: true or false is meant here, and this is a text"],
+        ),
+        *(
+            (
+                f"name: f\nbody: [{{type: input, id: a, validations: {{required: {quoted}}}}}]\n",
+                ["2:53: PACK021: true or false is meant here, and this is a text; take the quotes away"],
+            )
+            for quoted in ('"true"', "'False'")
+        ),
+        (
+            "name: f\nbody: [{type: input, id: a, validations: {required: 1}}]\n",
+            ["2:53: PACK021: true or false is meant here, and YAML reads 1 as a number"],
         ),
         (
             "name: f\nbody: [{type: input, id: a}, {type: input, id: a}]\n",
             ["2:30: PACK040: 'a' is the name of another element (first at line 2); give this one an id"],
         ),
         # What may be a slip, and what YAML can do and a form needn't.
-        ("name: f\nbody: [{type: input, id: a, validation: {}}]\n", ["2:29: PACK022: 'validation' isn't read here"]),
-        ("name: f\nname: g\nbody: []\n", ["2:1: PACK005: 'name' is given twice (first at line 1)"]),
+        ("name: f\nbody: [{type: input, id: a, validation: {}}]\n", ["2:29: PACK022: unknown key 'validation'"]),
+        (f"name: f\ndesciption: g\nbody: {BODY}\n", ["2:1: PACK022: unknown key 'desciption'"]),
         (
-            "name: !x f\nbody: []\n",
+            "name: f\nbody: [{type: input, id: a, validations: {requierd: true}}]\n",
+            ["2:43: PACK022: unknown key 'requierd'"],
+        ),
+        (
+            "name: f\nbody: [{type: checkboxes, id: a, attributes: {options: [{label: b, requred: true}]}}]\n",
+            ["2:68: PACK022: unknown key 'requred'"],
+        ),
+        ("name: f\nbody: [{type: input, id: a, required: true}]\n", ["2:29: PACK022: 'required' isn't read here"]),
+        (
+            "name: f\nbody: [{type: input, id: a, attributes: {options: [b]}}]\n",
+            ["2:42: PACK022: 'options' isn't read here"],
+        ),
+        (f"name: f\nname: g\nbody: {BODY}\n", ["2:1: PACK005: 'name' is given twice (first at line 1)"]),
+        (
+            f"name: !x f\nbody: {BODY}\n",
             ["1:7: PACK007: packs don't allow tags, and this is one ('!x'); if it is text, quote it"],
         ),
     ],
@@ -180,6 +242,7 @@ def test_there_are_steps_enough() -> None:
         assert made.get("max_steps") == steps
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20), min_size=1, max_size=4, unique=True)
 )

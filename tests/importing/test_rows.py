@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.importing.dialect import Dialect, find_dialect
+from engine.importing.dialect import Dialect, OneSign, find_dialect
 from engine.importing.encoding import UNREADABLE
 from engine.importing.rows import Broken, NoHeader, Row, Rows
 
@@ -71,6 +71,20 @@ def test_rows_without_anything_in_them() -> None:
     assert [(row.line, row.empty) for row in found if isinstance(row, Row)] == [
         *((line, True) for line in range(4, 9)),
         (9, False),
+    ]
+
+
+def test_what_stands_behind_the_last_column_is_let_go_where_it_is_blank() -> None:
+    """Some programs end each row with a separator, or with many."""
+    assert cells("x,y\n1,a,\n2,b, ,,\n3,c\n") == [["1", "a"], ["2", "b"], ["3", "c"]]
+    # A quote that was never closed swallows no rows there either.
+    text = 'x,y,z\n1,a,q,\n2,b,q,\n3,c,q,\n4,"d,q,\n5,e,q,\n6,5",q,\n7,g,q,\n'
+    assert told(text) == [
+        *((line, line, str(line - 1)) for line in (2, 3, 4)),
+        (5, 5, OPEN),
+        (6, 6, "5"),
+        (7, 7, "6"),
+        (8, 8, "7"),
     ]
 
 
@@ -196,6 +210,11 @@ def test_its_owner_knows_the_dialect_better() -> None:
     assert find_dialect("a,b\n", quote="~") == Dialect(",", "~")
     assert find_dialect('a"b\n', delimiter='"').quote == "'"
     assert find_dialect("sep=;\na;b|c\n", delimiter="|") == Dialect("|", '"', 6)
+    # A quote that stands between cells in most files does so in this one only if that is how it is cut.
+    assert find_dialect("id;text\n1;,a;b,\n", quote=",") == Dialect(";", ",")
+    for text, delimiter, quote in (("a,b\n", None, ","), ("a;b\n", ";", ";"), ("sep=~\na~b\n", None, "~")):
+        with pytest.raises(OneSign):
+            find_dialect(text, delimiter, quote)
 
 
 # -- Anything

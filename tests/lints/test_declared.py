@@ -80,6 +80,16 @@ def test_a_person_that_no_ticket_names() -> None:
     ]
 
 
+def test_a_person_of_the_pack_s_own_that_no_ticket_leaves_it_to() -> None:
+    head = HEAD.replace("tickets:\n", "people: {▲slow: {stalls: 1}, quick: {}}\nperson: [slow, quick]\ntickets:\n")
+    text = head + ticket("a", "late", "Where is it?", more="    person: quick\n") + TESTS
+    assert found(text, "PACK089") == [
+        "no ticket has the person 'slow' of the pack's own `person`, as each says who it is: leave `person` out in "
+        "one, or take this person out"
+    ]
+    assert found(head.replace("▲", "") + ticket("a", "late", "Where is it?") + TESTS, "PACK089") == []
+
+
 # -- Categories
 
 

@@ -54,13 +54,13 @@ def test_which_texts_are_still_to_be_written(text: str, expected: bool) -> None:
 
 OPEN = [
     ("pack: lamps", "pack: lamps\ndescription: ▲TODO", "", "what the pack is about, in a sentence"),
-    ("description: The number on the order confirmation", "description: ▲TODO", "", "order: what it is"),
-    ("What doesn't come", '▲"TODO: what belongs here"', "what belongs here", "late: what belongs to it"),
-    ("- Where is it?", "- ▲TODO", "", "a: an opening message"),
-    ("- Where is it?", "- {text: ▲TODO, known: []}", "", "a: the words"),
-    ("L-4821,", "[{say: ▲'TODO: ask Kim', value: L-4821}],", "ask Kim", "a / order: what the customer says"),
-    ("id: b", "id: ▲TODO", "", "its id, unique in the pack"),
-    ("it is classified", "▲TODO", "", "what it shows"),
+    ("description: The number on the order confirmation", "description: ▲TODO", "", "fields / order: what it is"),
+    ("What doesn't come", '▲"TODO: what belongs here"', "what belongs here", "categories / late: what belongs to it"),
+    ("- Where is it?", "- ▲TODO", "", "tickets / a: an opening message"),
+    ("- Where is it?", "- {text: ▲TODO, known: []}", "", "tickets / a: the words"),
+    ("L-4821,", "[{say: ▲'TODO: ask Kim', value: L-4821}],", "ask Kim", "tickets / a / order: what the customer says"),
+    ("id: b", "id: ▲TODO", "", "tickets: its id, unique in the pack"),
+    ("it is classified", "▲TODO", "", "tests: what it shows"),
 ]  # fmt: skip
 
 
@@ -76,18 +76,33 @@ def test_a_name_is_a_text_too() -> None:
     text = (HEAD + ONE + TESTS).replace("  late:", "  ▲TODO:").replace("category: late", "category: ▲TODO")
     assert found(text, "PACK093") == ["this is still to be written"] * 2
     expected = [finding.expected for finding in linted(text) if finding.code == "PACK093"]
-    assert expected == ["what a ticket can be about, by name", "a: one of the pack's categories"]
+    assert expected == ["categories: what a ticket can be about, by name", "tickets / a: one of the pack's categories"]
 
 
 # -- How grave they are
 
-# Nothing is right here: TODO stands there, there are no tests, nothing uses `email`, and 'late' alone says 'late'.
+# Nothing is right here: TODO stands there, there are no tests, nothing uses `email`, 'late' alone says it, and so on.
 ALL = (
-    HEAD.replace("categories:\n", "  email: {description: TODO}\npeople: {slow: {}}\ncategories:\n  other: {}\n")
+    HEAD.replace(
+        "categories:\n", "  email: {description: TODO}\npeople: {slow: {says: [Hm.]}}\ncategories:\n  other: {}\n"
+    ).replace(
+        "tickets:\n",
+        "noise: [Sorry, the dog barks.]\nrules:\n  resolve:\n    - {outcome: done}\n    - {outcome: x, then: "
+        "{say: x}}\ntickets:\n",
+    )
     + ticket(
         "a", "late", "It is late, and I wait here.", "It is late, and I wait here!", task="hard-efficient-resolution"
     )
-    + ticket("b", "exchange", "Another colour, please.")
+    + ticket(
+        "b",
+        "exchange",
+        "“Another one.”",
+        "''",
+        "It's {{ colour }}.",
+        "{template: '{{ colour }}?'}",
+        '"\\u202e?"',
+        "“Another one.”",
+    )
 )
 
 

@@ -13,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.check_command import Checker
 from engine.diagnostics import render
-from engine.load import check_pack
 
 INVISIBLE = str.maketrans({"⇥": "\t", "⍽": "\u00a0"})
 
@@ -54,4 +54,4 @@ def said(pack: str | bytes, folder: Path) -> str:
     """What is found in a pack, as `deskproof check` prints it."""
     path = folder / "pack.yaml"
     path.write_bytes(pack if isinstance(pack, bytes) else pack.encode())
-    return "".join(f"{render(finding)}\n" for finding in check_pack(path)[1]).replace(f"{folder}/", "")
+    return "".join(f"{render(finding)}\n" for finding in Checker({}).check(path).findings).replace(f"{folder}/", "")

@@ -68,6 +68,24 @@ tests:
       - {do: {type: classify}, expect: {says: Once more., reward: 0.0}}
 """.lstrip()
 
+# The second classification is wasted, so it costs 0.1; the shortest way to 2.0 goes on by asking.
+SHOWN = """
+scenarios/lamps/tests.yaml:7:*: PACK070: test 'the order comes at once', seed 7, step 2: *
+*- {do: {type: classify}, expect: {says: Once more., reward: 0.0}}
+*^
+  expected: says "Once more.", reward 0.0
+  got:      says "*", reward -0.1
+
+ticket t-1, seed 7 of lamps 1.0.0
+      customer: Where is my lamp?
+    1 classify (right): +0.5000, return 0.5000
+      desk: *
+>   2 classify (*): -0.1000, return 0.4000
+      desk: *
+      ! step 2 cost 0.1; best was ask_info(order)
+open after 2 steps; return 0.4000, score 0.0000, regret 0.1000
+""".strip().splitlines()
+
 # An agent without a mistake, and what it has to be imported from.
 AGENT = """
 def act(observation, tools):
@@ -76,6 +94,10 @@ def act(observation, tools):
     missing = observation["missing_required"]
     return {"type": "ask_info", "field": missing[0]} if missing else {"type": "resolve"}
 """.lstrip()
+
+
+# Plugins of this environment that have no part in it: some take longer to import than all the rest.
+QUICK = ("-p", "no:schemathesis", "-p", "no:_hypothesis_pytestplugin", "-p", "no:hypothesispytest", "-p", "no:anyio")
 
 
 def lamps(folder: Path, tests: str = TESTS) -> Path:
@@ -89,7 +111,7 @@ def lamps(folder: Path, tests: str = TESTS) -> Path:
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """pytest in this process, warnings being errors."""
-    return pytester.runpytest("-p", "no:cacheprovider", "-W", "error", *arguments)
+    return pytester.runpytest("-p", "no:cacheprovider", "-W", "error", *QUICK, *arguments)
 
 
 def collected(pytester: pytest.Pytester, *arguments: str) -> list[str]:
@@ -104,7 +126,7 @@ def outside(folder: Path, *arguments: str, module: bool = False, **env: str) -> 
     path, or as the command `pytest`, which doesn't."""
     start = ["-m", "pytest"] if module else ["-P", "-m", "pytest"]
     done = subprocess.run(
-        [sys.executable, *start, "-p", "no:cacheprovider", "-W", "error", *arguments],
+        [sys.executable, *start, "-p", "no:cacheprovider", "-W", "error", *QUICK, *arguments],
         cwd=folder,
         env={**fresh_environment(), **env},
         stdout=subprocess.PIPE,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.plugin.projects import AGENT, lamps, outside, run
-from tests.test_agents import answering
+from tests.commands import deskproof
+from tests.plugin.projects import AGENT, lamps, run
+from tests.test_http_agent import answering
 
 pytest_plugins = ["pytester"]
 
@@ -138,16 +141,116 @@ def test_an_address_that_fails_is_said_in_a_sentence(project: pytest.Pytester) -
         result.assert_outcomes(failed=2)
         result.stdout.fnmatch_lines([f"The agent {url} answered 503 Service Unavailable: out of order"])
         result.stdout.no_fnmatch_line("*Traceback*")
-        code, said = outside(project.path, "--agent-url", url, "-n", "2")
-        assert code == pytest.ExitCode.TESTS_FAILED
-        assert f"The agent {url} answered 503 Service Unavailable: out of order" in said
-        assert "Traceback" not in said
 
 
 def test_its_time_can_be_set(project: pytest.Pytester) -> None:
     with answering(lambda handler: None) as (url, _):
         result = run(project, "--agent-url", url, "-o", "deskproof_agent_timeout=0.2", "-k", "t-1")
         result.stdout.fnmatch_lines([f"The agent {url} gave no answer within 0.2 s."])
+
+
+HANGS = """
+import threading
+
+def act(observation, tools):
+    threading.Event().wait(30)
+"""
+
+
+@pytest.mark.parametrize("how", ["the fixture", "by hand", "a function of the test's own"])
+def test_so_can_that_of_a_function(project: pytest.Pytester, how: str) -> None:
+    played = {
+        "the fixture": "scenario.play(agent)",
+        "by hand": "agent(scenario.start().observation, [])",
+        "a function of the test's own": "scenario.play(my_agent.act)",
+    }[how]
+    project.makepyfile(
+        my_agent=HANGS,
+        test_it=f"""
+        import my_agent, pytest
+
+        @pytest.mark.scenario(pack="scenarios/lamps", tickets=1)
+        def test_it(scenario, agent):
+            {played}
+        """,
+    )
+    result = run(project, "--agent", "my_agent:act", "--agent-timeout=0.05")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "The agent my_agent:act gave no answer within 0.05 s.",
+            "",
+            "It was here:",
+            '  File "*/my_agent.py", line 4, in act',
+            "    threading.Event().wait(30)",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*engine/*")
+    result = run(project, "--agent", "my_agent:act", "-o", "deskproof_agent_timeout=soon")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["An agent's time is a number of seconds above 0, not 'soon'."])
+
+
+ASYNC = "The agent my_agent:act is a coroutine: give a function that runs it (asyncio.run)."
+
+
+def test_one_that_is_a_coroutine_is_told_what_to_do(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        my_agent="""
+        import asyncio
+
+        async def act(observation, tools):
+            return {"type": "classify" if not observation["step_count"] else "resolve"}
+
+        def returned(observation, tools):
+            return act(observation, tools)
+
+        def run(observation, tools):
+            return asyncio.run(act(observation, tools))
+        """,
+        test_it="""
+        import pytest
+
+        @pytest.mark.scenario(pack="scenarios/lamps", tickets=1)
+        def test_it(scenario, agent):
+            assert scenario.play(agent).outcomes[0] == "classify.right"
+        """,
+    )
+    result = run(project, "--agent", "my_agent:act")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([ASYNC])
+    result = run(project, "--agent", "my_agent:returned")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([ASYNC.replace(":act", ":returned")])
+    run(project, "--agent", "my_agent:run").assert_outcomes(passed=1)
+
+
+NONE = [
+    ("{'error': 'no key'}", '{"error": "no key"}'),
+    ("{'action': 'resolve'}", '{"action": "resolve"}'),
+    ("[{'type': 'resolve'}]", '[[]{"type": "resolve"}]'),
+    ("'resolve'", '"resolve"'),
+]
+
+
+@pytest.mark.parametrize(("answer", "shown"), NONE)
+def test_what_is_no_action_at_all_is_no_step(project: pytest.Pytester, answer: str, shown: str) -> None:
+    project.makepyfile(my_agent=f"def act(observation): return {answer}\n")
+    result = run(project, "--agent", "my_agent:act", "-k", "t-1")
+    result.assert_outcomes(failed=1)
+    names = '"ask_info", "classify", "resolve"'
+    result.stdout.fnmatch_lines(
+        [
+            f'The agent my_agent:act gave {shown}, which is no action: an object whose "type" is one of {names}.',
+            "open after 0 steps; *",
+        ]
+    )
+    done = deskproof("eval", "py:my_agent:act", "scenarios/lamps", "-o", "run", "--ticket", "t-1")
+    assert done.exit_code == 1
+    line = (project.path / "run/episodes.jsonl").read_text("utf-8")
+    said = json.loads(line)
+    assert said["status"] == "error"
+    assert said["error"].endswith(f'which is no action: an object whose "type" is one of {names}.')
 
 
 def test_what_it_skips_is_skipped(project: pytest.Pytester) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.plugin.projects import IDS, PACK, TESTS, collected, lamps, outside, run
+from tests.commands import deskproof
+from tests.plugin.projects import IDS, PACK, TESTS, collected, lamps, run
 
 pytest_plugins = ["pytester"]
 
@@ -69,18 +68,30 @@ def test_the_ini_counts_where_no_argument_is_given(project: pytest.Pytester) -> 
     assert collected(project, "scenarios") == IDS
 
 
-def test_the_inis_paths_begin_at_the_root_and_the_options_where_pytest_starts(project: pytest.Pytester) -> None:
+def test_the_inis_paths_begin_at_the_root_and_the_options_where_pytest_starts(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.makeini("[pytest]\ndeskproof_packs = scenarios\n")
-    (project.path / "deeper").mkdir()
+    monkeypatch.chdir(project.mkdir("deeper"))
     for arguments in ((), ("-o", "deskproof_packs=", "--scenarios", "../scenarios")):
-        code, said = outside(project.path / "deeper", "--collect-only", "-q", *arguments)
-        assert code == 0
-        assert [line for line in said.splitlines() if "::" in line] == IDS
+        assert collected(project, *arguments) == IDS
+
+
+# Files that have the word and aren't packs.
+OTHERS = {
+    "flow": "a: {pack: lamps}\n",
+    "nested": "jobs:\n  pack:\n    runs-on: linux\n",
+    "listed": "steps:\n- pack: lamps\n",
+    "comment": "# pack: lamps\njobs: {}\n",
+    "text": "say: |\n  pack: lamps\n",
+    "longer": "packs: 1\npack_name: lamps\n",
+}
 
 
 def test_a_file_alone_is_a_pack_where_it_says_so(pytester: pytest.Pytester) -> None:
-    pytester.makefile(".yaml", **{"packs/one": PACK + TESTS, "packs/other": "a: {pack: lamps}\n", ".hidden": PACK})
-    pytester.makefile(".yaml", **{"packs/build/late": PACK + TESTS})
+    pytester.makefile(".yaml", **{"packs/one": PACK + TESTS, ".hidden": PACK, "packs/build/late": PACK + TESTS})
+    for name, text in OTHERS.items():
+        (pytester.path / f"packs/{name}.yaml").write_text(text, "utf-8")
     ids = [one.replace("scenarios/lamps/tests.yaml", "packs/one.yaml") for one in IDS]
     assert collected(pytester, "--scenarios", ".") == ids
     assert collected(pytester, "packs/one.yaml") == ids
@@ -111,6 +122,71 @@ def test_a_shipped_pack_goes_by_its_name(pytester: pytest.Pytester, root: Path) 
     assert found
     assert all(one.startswith(f"{root}/scenarios/customer_support/tests.yaml::") for one in found)
     run(pytester, found[0]).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("head", ["", "\ufeff", "# A pack.\n---\n", "'pack' : lamps\n", "{pack: lamps}\n"])
+def test_however_it_says_so(pytester: pytest.Pytester, head: str) -> None:
+    text = PACK + TESTS if "lamps" not in head else head
+    pytester.makefile(".yaml", one=head + text if text != head else text)
+    assert len(collected(pytester, "--scenarios=.")) == (4 if text != head else 1)
+
+
+def test_a_folder_without_a_pack_hides_no_shipped_one(pytester: pytest.Pytester, root: Path) -> None:
+    pytester.mkdir("customer-support")
+    found = collected(pytester, "--scenarios", "customer-support")
+    assert found
+    assert all(one.startswith(f"{root}/scenarios/customer_support/tests.yaml::") for one in found)
+    assert collected(pytester, "-o", "deskproof_packs=customer-support") == found
+    lamps(pytester.path / "customer-support")
+    assert collected(pytester, "--scenarios=customer-support") == [f"customer-support/{one}" for one in IDS]
+
+
+IGNORING = [
+    ("--ignore=scenarios", []),
+    ("--ignore=scenarios/lamps", []),
+    ("--ignore=scenarios/lamps/tests.yaml", []),
+    ("--ignore=scenarios/lamps/pack.yaml", IDS),
+    ("--ignore=other", IDS),
+    ("--ignore-glob=*/lamps", []),
+    ("--ignore-glob=*.yaml", []),
+    ("--ignore-glob=*.yml", IDS),
+]
+
+
+@pytest.mark.parametrize(("option", "left"), IGNORING)
+@pytest.mark.parametrize(
+    "source",
+    [
+        ("-o", "deskproof_packs=scenarios"),
+        ("-o", "deskproof_packs=scenarios", "-o", "testpaths=checks"),
+        ("--scenarios=scenarios/lamps", "checks"),
+    ],
+)
+def test_what_is_ignored_is_left_out(
+    project: pytest.Pytester, source: tuple[str, ...], option: str, left: list[str]
+) -> None:
+    project.makepyfile(**{"checks/test_mine": MINE})
+    assert sorted(collected(project, *source, option)) == sorted(["checks/test_mine.py::test_mine", *left])
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a::b"])
+def test_a_path_that_pytest_takes_for_the_name_of_a_test(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pytester.makepyfile(test_mine=MINE)
+    folder = pytester.mkdir(name)
+    file = lamps(folder) / "pack.yaml"
+    run(pytester, f"--scenarios={name}").assert_outcomes(passed=1 + 4)  # the root is run as a whole
+    result = run(pytester, f"--scenarios={name}", "test_mine.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            f"ERROR: {str(file).replace('[', '[[]')} can't be run: in a path pytest takes '[[]' and '::' for a test's "
+            "name. Rename what is called so, or start pytest in that folder."
+        ]
+    )
+    monkeypatch.chdir(folder)
+    run(pytester, "--rootdir=.", "--scenarios=scenarios", "../test_mine.py").assert_outcomes(passed=1 + 4)
 
 
 @pytest.mark.parametrize(
@@ -201,14 +277,6 @@ def test_what_failed_runs_again(project: pytest.Pytester) -> None:
     project.runpytest("--scenarios", "scenarios", "--lf").assert_outcomes(failed=2)
 
 
-def test_workers_find_the_same(project: pytest.Pytester) -> None:
-    project.makepyfile(test_mine=MINE)
-    code, said = outside(project.path, "--scenarios", "scenarios", "-n", "2", "-v")
-    assert code == 0, said
-    assert "5 passed" in said
-    assert all(one in said for one in IDS)
-
-
 def test_junit_has_names_and_places(project: pytest.Pytester) -> None:
     (project.path / "scenarios/lamps/tests.yaml").write_text(TESTS.replace("reward: 0.5", "reward: 0.4"), "utf-8")
     run(project, "--scenarios", "scenarios", "--junitxml", "report.xml")
@@ -229,9 +297,8 @@ def unsound(project: pytest.Pytester) -> str:
     """A pack with two slips; what `deskproof check` says of it."""
     text = PACK.replace("requires: [order, colour]", "requires: [ordr, colour]").replace("late:", "late: # ", 1)
     (project.path / "scenarios/lamps/pack.yaml").write_text(text, "utf-8")
-    check = [sys.executable, "-m", "engine.cli", "check", "scenarios/lamps"]
-    done = subprocess.run(check, cwd=project.path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
+    done = deskproof("check", "scenarios/lamps")
+    assert done.exit_code == 1
     return done.stderr.strip()
 
 
@@ -249,6 +316,19 @@ def test_a_pack_that_does_not_load_is_one_failure_that_says_why(project: pytest.
     run(project, "scenarios/lamps/tests.yaml").assert_outcomes(failed=1)
 
 
+def test_its_id_runs_alone_and_passes_once_it_is_mended(project: pytest.Pytester, unsound: str) -> None:
+    name = "scenarios/lamps/pack.yaml::the pack loads"
+    for before in ((), ("--scenarios", "scenarios"), ("-o", "deskproof_packs=scenarios")):
+        result = run(project, "-v", *before, name)
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines([f"{name} FAILED*"])
+        assert unsound in result.stdout.str()
+    (project.path / "scenarios/lamps/pack.yaml").write_text(PACK, "utf-8")
+    result = run(project, "-v", name)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"{name} PASSED*"])
+
+
 def test_a_test_of_a_pack_that_does_not_load_says_why_as_well(project: pytest.Pytester, unsound: str) -> None:
     result = run(project, IDS[0])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -260,4 +340,4 @@ def test_a_file_that_is_named_as_a_pack_and_is_none(pytester: pytest.Pytester) -
     pytester.makefile(".yaml", draft="a: b\n")
     result = run(pytester, "--scenarios", "draft.yaml")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["draft.yaml:1:1: PACK022: unknown key 'a'*"])
+    result.stdout.fnmatch_lines(["draft.yaml:1:1: PACK014: this is no pack: *"])

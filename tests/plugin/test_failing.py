@@ -4,27 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plugin.projects import FAILING, IDS, TESTS, lamps, outside, run
+from tests.plugin.projects import FAILING, IDS, SHOWN, TESTS, lamps, run
 
 pytest_plugins = ["pytester"]
-
-# The second classification is wasted, so it costs 0.1; the shortest way to 2.0 goes on by asking.
-SHOWN = """
-scenarios/lamps/tests.yaml:7:*: PACK070: test 'the order comes at once', seed 7, step 2: *
-*- {do: {type: classify}, expect: {says: Once more., reward: 0.0}}
-*^
-  expected: says "Once more.", reward 0.0
-  got:      says "*", reward -0.1
-
-ticket t-1, seed 7 of lamps 1.0.0
-      customer: Where is my lamp?
-    1 classify (right): +0.5000, return 0.5000
-      desk: *
->   2 classify (*): -0.1000, return 0.4000
-      desk: *
-      ! step 2 cost 0.1; best was ask_info(order)
-open after 2 steps; return 0.4000, score 0.0000, regret 0.1000
-""".strip().splitlines()
 
 
 @pytest.mark.parametrize("style", ["auto", "long", "short", "native"])
@@ -36,13 +18,6 @@ def test_the_line_the_difference_and_the_episode_are_shown(pytester: pytest.Pyte
     said = result.stdout.str()
     assert "Traceback" not in said
     assert "engine/" not in said
-
-
-def test_workers_show_the_same(pytester: pytest.Pytester) -> None:
-    lamps(pytester.path, FAILING)
-    code, said = outside(pytester.path, "--scenarios", "scenarios", "-n", "2")
-    assert code == pytest.ExitCode.TESTS_FAILED
-    pytest.LineMatcher(said.splitlines()).fnmatch_lines(SHOWN, consecutive=True)
 
 
 def test_a_line_for_it_leads_to_the_file(pytester: pytest.Pytester) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from engine.episode import EpisodeOver
+from engine.evaluation.agents import AgentError
+from engine.evaluation.spent import AgentStopped
 from engine.load import load_pack
 from engine.pack import Pack
 from engine.testing.play import Play
@@ -101,6 +105,22 @@ def test_a_resolved_ticket_and_its_bounds(play: Play) -> None:
         play.step("resolve")
 
 
+def test_a_regret_that_is_not_known_is_no_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.dynamics.regret.BUDGET", 1)
+    (tmp_path / "lamps.yaml").write_text(PACK, "utf-8")
+    play = Scenario(load_pack(tmp_path / "lamps.yaml"), "t-1", 7).start()
+    for name, field in (("classify", {}), ("ask_info", {"field": "order"}), ("ask_info", {"field": "order"})):
+        play.step(name, **field)
+    play.step("resolve")
+    play.assert_resolved(max_steps=4)
+    with pytest.raises(AssertionError) as failed:
+        play.assert_resolved(max_regret=10)
+    first, *_, last = str(failed.value).splitlines()
+    assert first == "the regret isn't known: the ticket has too many states"
+    told = "resolved after 4 steps; return 2.0000, score 1.0000, regret not known: the ticket has too many states"
+    assert (play.regret, last) == (None, told)
+
+
 def test_out_of_steps_is_said(pack: Pack) -> None:
     play = Scenario(pack, "t-2", 0).start()
     while not play.done:
@@ -136,6 +156,28 @@ def test_a_name_that_there_is_not_is_a_slip_of_the_test(play: Play, asks: Callab
     with pytest.raises(ValueError, match="The pack 'lamps' has no") as failed:
         asks(play)
     assert said in str(failed.value)
+
+
+def test_an_agent_that_gives_up_leaves_the_episode_as_it_is(pack: Pack) -> None:
+    def act(observation: dict[str, Any]) -> dict[str, Any]:
+        if observation["step_count"] == 1:
+            raise AgentStopped
+        return {"type": "classify"}
+
+    play = Scenario(pack, "t-1", 0).play(act)
+    assert (play.outcomes, play.done, play.total) == (("classify.right",), False, 0.5)
+
+
+def test_an_agent_that_hangs_has_so_many_seconds_for_a_step(pack: Pack) -> None:
+    def act(observation: dict[str, Any]) -> dict[str, Any]:
+        if observation["step_count"] == 1:
+            Event().wait(30)
+        return {"type": "classify"}
+
+    scenario = Scenario(pack, "t-1", 0, seconds=0.05)
+    with pytest.raises(AgentError, match=r"act gave no answer within 0\.05 s\.$"):
+        scenario.play(act)
+    assert [play.outcomes for play in scenario.plays] == [("classify.right",)]
 
 
 def test_a_mistake_of_the_agents_is_a_step(pack: Pack) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
-from tests.plugin.projects import outside, run
+from tests.plugin.projects import FAILING, run
 
 pytest_plugins = ["pytester"]
 
@@ -83,6 +85,9 @@ def test_an_assertion_that_fails_shows_the_users_line_and_the_episode(project: p
         ),
         ("[episode.step('resolve') for _ in range(12)]", "*EpisodeOver: the episode ended after 10 steps (max_steps)"),
         ("episode.step({'type': 'classify'}, field='order')", "TypeError: parameters go with an action's name*"),
+        ("episode.step(None)", "TypeError: an action is its name or an object, not None"),
+        ("episode.step(['classify'])", "TypeError: an action is its name or an object, not [[]'classify']"),
+        ("episode.step(7, field='order')", "TypeError: an action is its name or an object, not 7"),
     ],
 )
 def test_a_slip_in_a_test_is_told_without_our_code(project: pytest.Pytester, line: str, said: str) -> None:
@@ -151,9 +156,6 @@ def test_the_end_says_what_failing_scenarios_cost(project: pytest.Pytester) -> N
     result = run(project)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(SUMMARY, consecutive=True)
-    code, said = outside(project.path, "-n", "2", PYTHONPATH=str(project.path))
-    assert code == 1
-    pytest.LineMatcher(said.splitlines()).fnmatch_lines(SUMMARY, consecutive=True)
 
 
 def test_junit_has_what_each_episode_came_to(project: pytest.Pytester) -> None:
@@ -162,6 +164,71 @@ def test_junit_has_what_each_episode_came_to(project: pytest.Pytester) -> None:
     text = (project.path / "report.xml").read_text("utf-8")
     assert text.count('<property name="deskproof"') == 2
     assert "&quot;regret&quot;: 0.6" in text
+
+
+# What plugins such as pytest-rerunfailures do with a test that fails.
+AGAIN = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    for last in (False, False, True):
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        over = last or not any(report.failed for report in reports)
+        for report in reports:
+            if report.failed and not last:
+                report.outcome = "rerun"
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        if over:
+            return True
+
+def pytest_report_teststatus(report):
+    if report.outcome == "rerun":
+        return "rerun", "R", "RERUN"
+"""
+
+
+def test_of_a_test_that_is_run_again_the_last_time_counts(project: pytest.Pytester) -> None:
+    project.makeconftest(AGAIN)
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        times = []
+
+        @pytest.mark.scenario(pack="scenarios/lamps", tickets=1)
+        def test_it(scenario):
+            times.append(scenario)
+            scenario.start().step("resolve")
+            assert len(times) == 3
+        """
+    )
+    (project.path / "scenarios/lamps/tests.yaml").write_text(FAILING, "utf-8")
+    result = run(project, "--scenarios=scenarios", "--junitxml", "report.xml")
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.parseoutcomes()["rerun"] == 2 + 2
+    result.stdout.fnmatch_lines(["lamps: 1 episode, 0 in failing tests"])  # one that is still open has no regret
+    cases = ElementTree.parse(project.path / "report.xml").getroot().findall(".//testcase[@classname='test_it']")
+    assert [len(case.findall(".//property[@name='deskproof']")) for case in cases] == [1, 1, 1]
+
+
+# What pytest-asyncio, pytest-django and pytest-rerunfailures take for granted of every item.
+LOOKING = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    assert "event_loop" not in item.fixturenames
+    assert not item.funcargs
+    if hasattr(item, "_instance"):
+        del item._instance
+"""
+
+
+def test_plugins_find_in_a_packs_tests_what_they_look_for(project: pytest.Pytester) -> None:
+    project.makeconftest(LOOKING)
+    run(project, "--scenarios", "scenarios").assert_outcomes(passed=4)
 
 
 def test_the_end_says_nothing_where_nothing_was_played(project: pytest.Pytester) -> None:

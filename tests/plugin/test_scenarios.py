@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.projects import AGENT, PACK, collected, outside, run
+from tests.plugin.projects import AGENT, PACK, collected, run
 from tests.test_docs import blocks
 
 pytest_plugins = ["pytester"]
@@ -69,14 +69,20 @@ def test_what_a_marker_asks_for(project: pytest.Pytester, asked: str, ids: list[
         ("pack='lamp'", "there is no pack 'lamp', neither in * nor in *, and none is called so"),
         ("pack='customer-suport'", "*none is called so; did you mean 'customer-support'?"),
         ("pack=7", "pack is 7: it takes a path, the name of a pack, or a list of these"),
+        ("pack=[]", "pack is [[][]]: it takes a path, the name of a pack, or a list of these"),
+        ("pack=['scenarios/lamps', '']", "pack is [[]'scenarios/lamps', '']: it takes a path, the name *"),
         ("pack='empty'", "there is no pack in empty"),
         ("task='easy'", "there is no task 'easy'*"),
         ("task='hard-efficient-resolution'", "the pack 'lamps' has no tickets of the task 'hard-efficient-resolution'"),
         ("tickets='t-l'", "there is no ticket 't-l': did you mean 't-1'?"),
         ("tickets=3", "tickets=3: the pack 'lamps' has 2 that can be chosen from"),
         ("tickets=[]", "tickets is [[][]]: it takes 'all', a list of ids, or how many"),
+        ("tickets=0", "tickets=0: the pack 'lamps' has 2 that can be chosen from"),
         ("tickets=True", "tickets is True: *"),
-        ("seeds=0", "seeds is range(0, 0): it takes how many, from 0 on, or a list or range of whole numbers"),
+        ("seeds=0", "seeds is 0: it takes how many (at least 1), or a list or range of whole numbers from 0"),
+        ("seeds=-1", "seeds is -1: it takes how many *"),
+        ("seeds=True", "seeds is True: *"),
+        ("seeds=[]", "seeds is [[][]]: *"),
         ("seeds=[-1]", "seeds is [[]-1]: *"),
         ("seeds='7'", "seeds is '7': *"),
         ("seed=7", "it takes @pytest.mark.scenario(pack=..., task=..., tickets=..., seeds=...), not (seed=7)"),
@@ -103,8 +109,7 @@ def test_a_mistaken_marker_is_said_by_its_test_alone(project: pytest.Pytester, a
 
 
 def test_a_pack_that_does_not_load_is_said_as_check_says_it(project: pytest.Pytester) -> None:
-    wrong = PACK.replace("requires: [order, colour]", "requires: [ordr, colour]")
-    (project.path / "scenarios/lamps/pack.yaml").write_text(wrong, "utf-8")
+    (project.path / "scenarios/lamps/pack.yaml").write_text(WRONG, "utf-8")
     project.makepyfile(
         """
         import pytest
@@ -118,6 +123,49 @@ def test_a_pack_that_does_not_load_is_said_as_check_says_it(project: pytest.Pyte
     result.stdout.fnmatch_lines(
         ["*this pack doesn't load:", "scenarios/lamps/pack.yaml:9:*: PACK030: unknown field 'ordr'"]
     )
+
+
+WRONG = PACK.replace("requires: [order, colour]", "requires: [ordr, colour]")
+
+
+@pytest.mark.parametrize("name", ["lamps", "customer-support"])
+def test_a_pack_that_does_not_load_is_known_by_its_name(project: pytest.Pytester, name: str) -> None:
+    """Whatever ships under that name isn't played in its place."""
+    (project.path / "scenarios/lamps/pack.yaml").write_text(WRONG.replace("lamps", name, 1), "utf-8")
+    project.makeini("[pytest]\ndeskproof_packs = scenarios\n")
+    project.makepyfile(
+        test_it=f"""
+        import pytest
+
+        @pytest.mark.scenario(pack={name!r})
+        def test_it(scenario): pass
+        """
+    )
+    result = run(project, "test_it.py")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*this pack doesn't load:", "scenarios/lamps/pack.yaml:9:*: PACK030: unknown field 'ordr'*"]
+    )
+
+
+def test_packs_of_one_name_are_named_by_their_paths(project: pytest.Pytester) -> None:
+    (project.path / "scenarios/again.yaml").write_text(PACK, "utf-8")
+    project.makeini("[pytest]\ndeskproof_packs = scenarios\n")
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.scenario(pack="lamps")
+        def test_it(scenario): pass
+
+        @pytest.mark.scenario(pack="scenarios/again.yaml", tickets=1)
+        def test_other(scenario): pass
+        """
+    )
+    result = run(project, "test_it.py")
+    result.assert_outcomes(errors=1, passed=1)
+    files = f"{project.path}/scenarios/again.yaml, {project.path}/scenarios/lamps"
+    result.stdout.fnmatch_lines([f"*several packs are called 'lamps': {files}; name one by its path"])
 
 
 @pytest.mark.parametrize("fixture", ["scenario", "episode"])
@@ -161,6 +209,48 @@ def test_a_pack_goes_by_its_name_where_it_is_among_the_scenarios_or_ships(projec
         """
     )
     assert len(collected(project, "-o", "deskproof_packs=scenarios")) == 4 + 2
+
+
+@pytest.mark.parametrize("folder", ["", "tests"])
+def test_a_folder_without_a_pack_hides_no_pack_of_its_name(project: pytest.Pytester, folder: str) -> None:
+    for name in ("lamps", "bank-disputes"):
+        (project.path / folder / name).mkdir(parents=True)
+    project.makeini("[pytest]\ndeskproof_packs = scenarios\n")
+    project.makepyfile(
+        **{
+            "tests/test_it": """
+            import pytest
+
+            @pytest.mark.scenario(pack=["lamps", "bank-disputes"], seeds=[3])
+            def test_it(scenario):
+                assert scenario.pack.name in ("lamps", "bank-disputes")
+            """
+        }
+    )
+    assert run(project, "tests").parseoutcomes()["passed"] > 2
+
+
+def test_how_many_tickets_are_those_of_all_packs_together(project: pytest.Pytester) -> None:
+    (project.path / "scenarios/shades.yaml").write_text(PACK.replace("pack: lamps", "pack: shades"), "utf-8")
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.scenario(pack=["scenarios/lamps", "scenarios/shades.yaml"], tickets=3)
+        def test_it(scenario): pass
+        """
+    )
+    found = [one.partition("[")[2] for one in collected(project)]
+    assert found == ["lamps-t-1-seed0]", "lamps-t-2-seed0]", "shades-t-1-seed0]"]
+    project.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.scenario(pack=["scenarios/lamps", "scenarios/shades.yaml"], tickets=5)
+        def test_it(scenario): pass
+        """
+    )
+    run(project).stdout.fnmatch_lines(["*tickets=5: the packs have 4 that can be chosen from"])
 
 
 def test_without_a_pack_those_of_the_run_are_meant_or_else_the_contracts_own(project: pytest.Pytester) -> None:
@@ -230,22 +320,6 @@ def test_it_goes_with_other_parameters(project: pytest.Pytester) -> None:
         """
     )
     run(project).assert_outcomes(passed=4)
-
-
-def test_workers_play_the_same(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        """
-        import pytest
-        from my_agent import act
-
-        @pytest.mark.scenario(pack="scenarios/lamps", seeds=4)
-        def test_it(scenario):
-            scenario.play(act).assert_resolved(max_regret=0)
-        """
-    )
-    code, said = outside(project.path, "-n", "2", PYTHONPATH=str(project.path))
-    assert code == 0, said
-    assert "8 passed" in said
 
 
 def test_the_example_of_the_front_page_runs(pytester: pytest.Pytester, root: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import signal
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
+from deskproof_pytest import process
 from tests.plugin.projects import PACK, lamps, outside
+from tests.serving import free_port
 
 PLAYED = """
 import pytest
@@ -33,16 +37,6 @@ def project(folder: Path, test: str = PLAYED) -> Path:
     return folder
 
 
-@pytest.mark.slow
-def test_it_serves_the_packs_of_markers_and_ends_with_the_run(tmp_path: Path) -> None:
-    code, said = outside(project(tmp_path), "-s")
-    assert code == 0, said
-    assert "2 passed" in said
-    ports = set(re.findall(r"port (\d+)", said))
-    assert len(ports) == 1  # one server for both
-    assert not listens(int(ports.pop()))
-
-
 def listens(port: int) -> bool:
     """Whether a socket listens on the port, as the kernel says it."""
     wanted = f":{port:04X} "
@@ -50,41 +44,48 @@ def listens(port: int) -> bool:
     return any(wanted in line and line.split()[3] == "0A" for line in lines)
 
 
+# Of another server, and of none at all.
+OTHERS = {
+    "PACKS": "nowhere", "PORT": "1", "TOKENS": "nowhere", "RATE": "1", "STORE": "sqlite:/nowhere", "WORKERS": "3",
+    "LOG": "nonsense", "GUNICORN_CMD_ARGS": "--bind 127.0.0.1:1",
+}  # fmt: skip
+
+
 @pytest.mark.slow
-def test_it_runs_beside_a_server_and_a_folder_of_tests_of_ones_own(tmp_path: Path) -> None:
-    """They come first on the path, and are what the user's own tests import."""
+@pytest.mark.parametrize("way", ["python -m pytest", "PYTHONPATH"])
+def test_it_serves_the_packs_of_markers_whatever_is_around_and_ends_with_the_run(tmp_path: Path, way: str) -> None:
+    """A server and a folder of tests of one's own come first on the path, and are what the user's own tests import;
+    the environment is that of another server."""
     mine = PLAYED.replace("import pytest\n", "import pytest, server\nfrom server import app\n", 1)
     project(tmp_path, mine + "\ndef test_mine():\n    assert server.MINE and app.MINE\n")
     (tmp_path / "server").mkdir()
     for name in ("server/__init__", "server/app", "tests/__init__", "gunicorn"):
         (tmp_path / f"{name}.py").write_text("MINE = True\n", "utf-8")
-    for module, env in ((True, {}), (False, {"PYTHONPATH": str(tmp_path)})):
-        code, said = outside(tmp_path, module=module, **env)
-        assert code == 0, said
-        assert "3 passed" in said
+    path = {"PYTHONPATH": str(tmp_path)} if way == "PYTHONPATH" else {}
+    code, said = outside(tmp_path, "-s", module=way != "PYTHONPATH", **OTHERS, **path)
+    assert code == 0, said
+    assert "3 passed" in said
+    ports = set(re.findall(r"port (\d+)", said))
+    assert len(ports) == 1  # one server for both
+    assert not listens(int(ports.pop()))
+
+
+UNNAMED = """
+def test_it(support_server):
+    assert support_server.get('/packs')['default'] == 'customer-support'
+
+def test_bad(support_server):
+    support_server.post("/step", {"action": {}, "episode_id": "nobody's"})
+"""
 
 
 @pytest.mark.slow
-def test_the_environment_of_another_server_is_not_its_own(tmp_path: Path) -> None:
-    code, said = outside(
-        project(tmp_path), "-k", "t-1", PACKS="nowhere", PORT="1", TOKENS="nowhere", RATE="1", STORE="sqlite:/nowhere",
-        WORKERS="3", LOG="nonsense", GUNICORN_CMD_ARGS="--bind 127.0.0.1:1",
-    )  # fmt: skip
-    assert code == 0, said
-
-
-@pytest.mark.slow
-def test_each_worker_has_one(tmp_path: Path) -> None:
-    code, said = outside(project(tmp_path), "-n", "2")
-    assert code == 0, said
-    assert "2 passed" in said
-
-
-@pytest.mark.slow
-def test_without_packs_it_serves_those_that_ship(tmp_path: Path) -> None:
-    test = "def test_it(support_server):\n    assert support_server.get('/packs')['default'] == 'customer-support'\n"
-    code, said = outside(project(tmp_path, test))
-    assert code == 0, said
+def test_without_packs_it_serves_those_that_ship_and_an_answer_that_is_no_good_one_is_said(tmp_path: Path) -> None:
+    code, said = outside(project(tmp_path, UNNAMED))
+    assert code == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed, 1 passed" in said
+    assert "AssertionError: POST /step: 404 Not Found" in said
+    assert "deskproof_pytest/" not in said
 
 
 @pytest.mark.slow
@@ -101,31 +102,62 @@ def test_what_it_says_is_shown_where_it_does_not_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_that_is_none_of_the_good_ones_is_said(tmp_path: Path) -> None:
-    test = """
-        def test_it(support_server):
-            support_server.post("/step", {"action": {}, "episode_id": "nobody's"})
-    """
-    lines = "\n".join(line[8:] for line in test.splitlines())
-    code, said = outside(project(tmp_path, lines))
-    assert code == pytest.ExitCode.TESTS_FAILED
-    assert "AssertionError: POST /step: 404 Not Found" in said
-    assert "deskproof_pytest/" not in said
+def test_one_that_takes_too_long_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "START", 0.0)
+    said = r"The support server didn't start within 0 s\. It said:\n"
+    with pytest.raises(process.NoServer, match=said), process.serving([]):
+        raise AssertionError("it serves")
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_it_too(tmp_path: Path) -> None:
-    test = """
-import os, signal
+def test_another_port_is_tried_where_somebody_takes_the_one_that_was_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port, free = taken.getsockname()[1], free_port()
+        ports = iter([port, free])
+        monkeypatch.setattr(process, "_free_port", lambda: next(ports))
+        with process.serving([lamps(tmp_path)]) as server:
+            assert server.port == free
+            assert repr(server) == f"<SupportServer http://127.0.0.1:{free}>"
+            assert f"http://127.0.0.1:{free}" in server.log
 
-def test_it(support_server):
-    print("port", support_server.port)
-    os.kill(os.getpid(), signal.SIGINT)
+
+ENDING = """
+import os
+from pathlib import Path
+import pytest
+
+@pytest.mark.scenario(pack="../scenarios/lamps")
+@pytest.mark.parametrize("number", [1, 2])
+def test_it(support_server, number):
+    Path(f"{os.getpid()}.port").write_text(str(support_server.port))
+    os.kill(os.getpid(), NUMBER)
 """
-    code, said = outside(project(tmp_path, test), "-s")
-    assert code == pytest.ExitCode.INTERRUPTED, said
-    (port,) = set(re.findall(r"port (\d+)", said))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "arguments", "code"),
+    [
+        (signal.SIGINT, (), pytest.ExitCode.INTERRUPTED),
+        (signal.SIGTERM, (), -signal.SIGTERM),
+        (signal.SIGKILL, ("-n", "2", "--max-worker-restart=0"), pytest.ExitCode.TESTS_FAILED),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "workers that crash"],
+)
+def test_it_ends_with_the_process_however_that_ends(
+    tmp_path: Path, number: signal.Signals, arguments: tuple[str, ...], code: int
+) -> None:
+    """Each worker has one."""
+    project(tmp_path, ENDING.replace("NUMBER", str(int(number))))
+    ended, said = outside(tmp_path, *arguments)
+    assert ended == code, said
+    ports = [int(file.read_text("utf-8")) for file in tmp_path.glob("*.port")]
+    assert len(set(ports)) == (2 if arguments else 1)
     end = time.monotonic() + 20
-    while listens(int(port)):
+    while any(map(listens, ports)):
         assert time.monotonic() < end
         time.sleep(0.05)

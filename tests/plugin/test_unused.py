@@ -46,15 +46,13 @@ def test_count():
     assert "deskproof_pytest" in sys.modules
     assert not [name for name in sys.modules if name.startswith("deskproof_pytest.")]
 """
-# Other plugins of this environment import some of what we need.
-ALONE = ("-p", "no:schemathesis", "-p", "no:_hypothesis_pytestplugin", "-p", "no:hypothesispytest", "-p", "no:anyio")
 
 
 @pytest.mark.parametrize("more", [(), ("--strict-markers", "--strict-config"), ("-n", "1"), ("-p", "no:terminal")])
 def test_a_run_that_does_not_use_it_imports_nothing(tmp_path: Path, more: tuple[str, ...]) -> None:
     lamps(tmp_path)
     (tmp_path / "test_count.py").write_text(COUNT, "utf-8")
-    code, said = outside(tmp_path, *ALONE, *more)
+    code, said = outside(tmp_path, *more)
     assert code == 0, said
 
 
@@ -62,7 +60,7 @@ def test_the_ini_alone_imports_nothing_where_other_tests_are_run(tmp_path: Path)
     lamps(tmp_path)
     count = COUNT.replace('    assert not [name for name in sys.modules if name.startswith("deskproof_pytest.")]\n', "")
     (tmp_path / "test_count.py").write_text(count, "utf-8")
-    code, said = outside(tmp_path, *ALONE, "-o", "deskproof_packs=scenarios", "test_count.py")
+    code, said = outside(tmp_path, "-o", "deskproof_packs=scenarios", "test_count.py")
     assert code == 0, said
 
 
@@ -115,43 +113,6 @@ def test_fixtures_and_markers_of_the_same_names_are_left_alone(pytester: pytest.
     pytester.makepyfile(THEIRS)
     pytester.makeini("[pytest]\nmarkers = scenario: theirs\n")
     run(pytester, "--strict-markers").assert_outcomes(passed=3)
-
-
-def test_options_of_the_same_names_are_left_alone(tmp_path: Path) -> None:
-    lamps(tmp_path)
-    (tmp_path / "conftest.py").write_text(
-        "def pytest_addoption(parser):\n"
-        "    for name in ('--agent', '--scenarios'):\n"
-        "        parser.addoption(name, default='none')\n",
-        "utf-8",
-    )
-    test = (
-        "def test_it(pytestconfig):\n    said = pytestconfig.getoption\n    assert said('agent') == said('scenarios')\n"
-    )
-    (tmp_path / "test_it.py").write_text(test, "utf-8")
-    for arguments in ((), ("--agent", "theirs", "--scenarios=theirs"), ("-n", "1")):
-        code, said = outside(tmp_path, *arguments)
-        assert code == 0, said
-    code, said = outside(tmp_path, "-o", "deskproof_packs=scenarios")
-    assert code == 0, said
-    assert "5 passed" in said
-
-
-@pytest.mark.parametrize(
-    "option", [("--scenarios", "scenarios"), ("--agent", "some:where"), ("--scenarios=scenarios",)]
-)
-def test_an_option_is_no_path_that_a_conftest_is_looked_for_in(tmp_path: Path, option: tuple[str, ...]) -> None:
-    """With testpaths, that in their folder is there from the beginning, so it may have options."""
-    lamps(tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = checks\n", "utf-8")
-    (tmp_path / "checks").mkdir()
-    (tmp_path / "checks/conftest.py").write_text(
-        "def pytest_addoption(parser): parser.addoption('--theirs', action='store_true')\n", "utf-8"
-    )
-    test = "def test_it(pytestconfig): assert pytestconfig.getoption('theirs')\n"
-    (tmp_path / "checks/test_it.py").write_text(test, "utf-8")
-    code, said = outside(tmp_path, *option, "--theirs")
-    assert code == 0, said
 
 
 def test_all_of_it_is_told_where_people_ask(pytester: pytest.Pytester) -> None:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from engine.contract import load_contract
@@ -14,6 +15,12 @@ from engine.load import check_draft
 from engine.pack import Pack
 
 CONTRACT = load_contract()
+# Brute force costs a lot: a quarter of the examples, in a soak as well.
+COSTLY = settings(
+    max_examples=settings().max_examples // 4,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 # No more sequences of actions of full length than this has any of the packs.
 SEQUENCES = 1_300
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from engine.action import Choice, action_space
@@ -22,7 +22,7 @@ from engine.proof.mutant import Mutant, changed
 from engine.proof.mutants import mutants
 from engine.solve import Budget
 from tests.proof.changes import CONTRACT, seen
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import COSTLY, documents, loaded
 
 GENEROUS = 100_000
 MOST_STEPS = 4
@@ -60,7 +60,7 @@ def without_score(end: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("steps", range(1, MOST_STEPS + 1))
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@COSTLY
 @given(data=st.data())
 def test_packs_are_apart_where_brute_force_says_so(steps: int, data: st.DataObject) -> None:
     document = placeless(data.draw(documents(steps)), File("small", ""))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.action import action_space
@@ -19,7 +19,7 @@ from engine.pack import Demands, Pack, Ticket
 from engine.proof.prove import prove
 from engine.proof.result import Check, PackProof
 from tests.proof.brute import SEEDS
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import COSTLY, documents, loaded
 
 CONTRACT = load_contract()
 SPACE = CONTRACT.observation_space
@@ -194,7 +194,7 @@ def openings(pack: Pack, ticket: Ticket) -> Iterator[tuple[Fraction, Case]]:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@COSTLY
 @given(data=st.data())
 def test_no_policy_that_does_not_read_does_better(steps: int, data: st.DataObject) -> None:
     pack = loaded(data.draw(documents(steps)))

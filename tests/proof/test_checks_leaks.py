@@ -266,6 +266,8 @@ def test_mentions() -> None:
     assert mentions(folded("A  Blue\tFox!"), folded("blue fox"))
     assert not mentions("bluefoxes", "blue") and mentions("a blue_fox", "blue")
     assert mentions("foxes and a fox", "fox")  # the first is part of a word, the second isn't
+    assert not mentions("i can't", "can") and not mentions("don\u2019t", "don") and mentions("can 't", "can")
+    assert mentions("sam's lamp", "sam") and mentions("en d'avril", "avril") and mentions("'can'", "can")
     assert mentioned_like("order ab-12x ab-34", "??-##") == "ab-34"
     assert mentioned_like("2019", "####") is None
     assert telling("abc") and telling("蓝狐") and not telling("ab") and not telling("1.0") and not telling("- - -")

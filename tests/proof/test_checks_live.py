@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.action import action_space
@@ -21,7 +21,7 @@ from engine.proof.prove import prove
 from engine.proof.result import Check
 from engine.solve import Budget
 from tests.proof.brute import cases, episodes
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import COSTLY, documents, loaded
 
 CONTRACT = load_contract()
 
@@ -66,7 +66,7 @@ def behaves(person: Person | None, field: str) -> TypeGuard[Person]:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COSTLY
 @given(data=st.data())
 def test_what_comes_to_play_is_what_brute_force_finds(steps: int, data: st.DataObject) -> None:
     pack = loaded(data.draw(documents(steps)))
@@ -129,6 +129,8 @@ tickets:
     assert "person 'quick'" in person.message
     assert "turn 2 under 'order'" in turn.message and "4 asks" in turn.message
     assert turn.place is not None and turn.place.line == 7
+    # Below two lines that each pack has; 'quick' is the 42nd character of its line, 'slow' the 10th.
+    assert person.place is not None and person.place[1:] == (5, 42)
     assert [step.text for step in said(pack, turn).steps] == ["Hm.", "Hm.", "One moment."]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -21,7 +21,7 @@ from engine.proof.prove import prove
 from engine.proof.result import Check
 from engine.solve import variants
 from tests.proof.brute import cases, episodes
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import COSTLY, documents, loaded
 
 CONTRACT = load_contract()
 SPACE = CONTRACT.observation_space
@@ -221,7 +221,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COSTLY
 @given(data=st.data())
 def test_what_breaks_a_contract_is_what_brute_force_finds(steps: int, data: st.DataObject) -> None:
     pack = loaded(data.draw(documents(steps)))

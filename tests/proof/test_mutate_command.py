@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.new import EXAMPLE
 from tests.commands import deskproof
 from tests.proof.changes import TINY, written
 
@@ -46,6 +47,17 @@ def test_survivors_alone_all_and_some(tiny: str) -> None:
     assert run(tiny, "--all")[1].count(": equivalent: ") == 2
     assert "tiny 1.0.0: 4 mutants" in run(tiny, "--most", "4")[1]
     assert "tiny 1.0.0: 2 mutants" in run(tiny, "--kind", "rule")[1]
+
+
+def test_nothing_to_change_is_told_and_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "desk.yaml"
+    path.write_text(EXAMPLE, "utf-8")
+    code, output = run(str(path), "--kind", "rule", "--kind", "fact")
+    assert (code, output) == (
+        0,
+        "my-desk 0.1.0: there is nothing to change (rule: drops a rule that the pack adds; fact: lets a fact begin "
+        "with its next value, in a ticket or in the pack).\n",
+    )
 
 
 def test_everything_as_json(tiny: str) -> None:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,61 +18,15 @@ from engine.proof.page import DRAWINGS, page
 from engine.proof.prove import BUDGET
 from engine.proof.tickets import study
 from engine.solve import Budget, variants
+from tests.pages import Reader, pictures, takes_nothing_from_elsewhere
 from tests.proof.drafts import FAULTY, HOSTILE, PAID, TINY, draft, loaded, proved
 
-VOID = {"meta", "br", "link", "img", "input", "hr"}
 # What the template itself is made of: a pack's text adds no element and no attribute.
 ELEMENTS = set(
     "html head meta title style body a svg defs marker path g text rect circle desc header h1 h2 h3 h4 small p strong "
     "nav ul li main section div table caption thead tbody tr th td code bdi span details summary figure figcaption "
     "br".split()
 )
-
-
-@dataclass
-class Element:
-    name: str
-    attributes: dict[str, str]
-    texts: list[str] = field(default_factory=list)
-
-
-class Reader(HTMLParser):
-    """Reads a page, and insists that every element is closed, in its turn, and that no attribute is given twice."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[Element] = []
-        self._open: list[Element] = []
-        self.feed(text)
-        self.close()
-        assert not self._open, [element.name for element in self._open]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs), attrs
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        self.elements.append(element)
-        if tag not in VOID:
-            self._open.append(element)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open, tag
-        assert self._open.pop().name == tag
-
-    def handle_data(self, data: str) -> None:
-        for element in self._open:
-            element.texts.append(data)
-
-    def all(self, name: str, of_class: str | None = None) -> list[Element]:
-        named = (element for element in self.elements if element.name == name)
-        return [one for one in named if of_class is None or of_class in one.attributes.get("class", "").split()]
-
-    def text(self, name: str) -> list[str]:
-        return ["".join(element.texts) for element in self.all(name)]
 
 
 def page_of(*packs: Pack, budget: int = BUDGET) -> str:
@@ -96,11 +45,6 @@ def hostile(tmp_path: Path) -> str:
 
 
 # -- The page as such
-
-
-def pictures(text: str) -> Iterator[ElementTree.Element]:
-    for picture in re.findall(r"<svg\b.*?</svg>", text, re.DOTALL):
-        yield ElementTree.fromstring(picture)
 
 
 def sound(text: str) -> Reader:
@@ -149,12 +93,7 @@ def test_the_page_of_the_shipped_packs() -> None:
 
 
 def test_it_takes_nothing_from_elsewhere(hostile: str) -> None:
-    (style,) = re.findall(r"<style>(.*?)</style>", hostile, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = "default-src 'none'; style-src 'sha256-" + digest + "'; base-uri 'none'; form-action 'none'"
-    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in hostile
-    assert "url(" not in style and "@import" not in style
-    assert "prefers-color-scheme: dark" in style and "@media print" in style
+    takes_nothing_from_elsewhere(hostile)
 
 
 def test_a_pack_s_text_is_text(hostile: str) -> None:

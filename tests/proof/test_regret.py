@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from engine.action import Choice
@@ -23,7 +23,7 @@ from engine.pack import Pack
 from engine.solve import solve
 from tests.proof.brute import cases
 from tests.proof.five_steps import DELIVERY, EMAIL, FLY, ORDER, REPAIR, RESOLVE, SHOW, TELL, Action, draft, played
-from tests.proof.small_packs import documents, loaded
+from tests.proof.small_packs import COSTLY, documents, loaded
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_whatever_is_done(
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@COSTLY
 @given(data=st.data())
 def test_whatever_is_done_in_whatever_pack(steps: int, data: st.DataObject) -> None:
     pack = loaded(data.draw(documents(steps)))

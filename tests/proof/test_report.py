@@ -37,6 +37,15 @@ def row(text: str, first: str) -> list[str]:
 # -- Numbers and verdicts
 
 
+def test_on_a_narrow_terminal_all_numbers_are_there(tmp_path: Path) -> None:
+    """Its lines are wrapped then, as nothing else is."""
+    what = proved(draft(tmp_path, TINY))
+    wide = printed(what, width=100, terminal=True).splitlines()
+    narrow = printed(what, width=30, terminal=True).splitlines()
+    numbers = [line.split()[1:] for line in wide if line.split()[:1] == ["easy-info-collection"]]
+    assert numbers and [line.split()[1:] for line in narrow if line.split()[:1] == ["easy"]] == numbers
+
+
 def test_the_numbers_of_a_task(tmp_path: Path) -> None:
     """-2/9, 5/9, 1/2 and 1/9: see `drafts`."""
     text = printed(proved(draft(tmp_path, TINY)))

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from server.tokens import digest
 from tests.server.live import SOON, Server
@@ -30,7 +31,7 @@ def client(server: Server, name: str | None = None, **headers: str) -> httpx.Cli
     return httpx.Client(base_url=server.http, headers=sent, trust_env=False, timeout=SOON)
 
 
-def on_socket(server: Server, name: str | None, target: str, origin: Any = None) -> ClientConnection:
+def on_socket(server: Server, name: str | None, target: str, origin: Any = None) -> Connection:
     headers = {} if name is None else {"X-API-Key": token(name)}
     return connect(server.ws.removesuffix("/ws") + target, additional_headers=headers, origin=origin, proxy=None)
 

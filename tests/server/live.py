@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection
+from websockets.sync.connection import Connection
 
 from tests.serving import free_port, healthy, stop
 
@@ -102,13 +102,13 @@ def refused(root: Path, command: Sequence[str], **env: str) -> str:
 # -- Sockets
 
 
-def ask(socket: ClientConnection, message: Any) -> dict[str, Any]:
+def ask(socket: Connection, message: Any) -> dict[str, Any]:
     socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
     reply: dict[str, Any] = json.loads(socket.recv(timeout=SOON))
     return reply
 
 
-def farewell(socket: ClientConnection) -> tuple[int, str]:
+def farewell(socket: Connection) -> tuple[int, str]:
     """The code and the reason that the server closes with; nothing else comes before."""
     with pytest.raises(ConnectionClosed) as closed:
         socket.recv(timeout=SOON)

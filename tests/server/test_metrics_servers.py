@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,15 +17,18 @@ from server.tally import COUNTED, EPISODES_ENDED
 from tests.server.calls import CLASSIFY, HOME, begin, step
 from tests.server.live import SOON, eventually, running
 
+# Nothing is to be verified: to load certificates takes longer than to ask.
+QUICK: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": 30}
+
 
 def post(address: str, path: str, body: object, **headers: str) -> None:
     """Over a connection of its own, so that any worker may have it, and without a cookie."""
-    httpx.post(f"{address}{path}", json=body, headers=headers, trust_env=False, timeout=30).raise_for_status()
+    httpx.post(f"{address}{path}", json=body, headers=headers, **QUICK).raise_for_status()
 
 
 def ended(address: str) -> dict[tuple[str, str], float]:
     """How many episodes ended, by pack and reason."""
-    shown = httpx.get(f"{address}/metrics", trust_env=False, timeout=30).raise_for_status().text
+    shown = httpx.get(f"{address}/metrics", **QUICK).raise_for_status().text
     families = {family.name: family.samples for family in text_string_to_metric_families(shown)}
     samples = families["deskproof_episodes_ended"]
     return {(one.labels["pack"], one.labels["end_reason"]): one.value for one in samples if one.name.endswith("_total")}

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.serving import free_port, serving
+from tests.server.live import eventually
+from tests.serving import free_port, healthy, serving
 
 LAMPS = Path(__file__).with_name("lamps.yaml")
 COMMAND = (sys.executable, "-m", "server.app")
@@ -42,7 +43,8 @@ def address(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 def client(address: str) -> httpx.Client:
-    return httpx.Client(base_url=address, trust_env=False, timeout=30)
+    # Nothing is to be verified: to load certificates takes longer than to ask.
+    return httpx.Client(base_url=address, trust_env=False, verify=False, timeout=30)
 
 
 def failed(root: Path, cwd: Path, **more: str) -> str:
@@ -64,7 +66,7 @@ def test_a_client_with_cookies(address: str) -> None:
 
 def test_a_client_without_anything(address: str) -> None:
     def post(path: str, body: Any) -> Any:
-        return httpx.post(address + path, json=body, trust_env=False).raise_for_status().json()
+        return httpx.post(address + path, json=body, trust_env=False, verify=False).raise_for_status().json()
 
     first = post("/reset", {"ticket_id": "t-1"})
     answers = [post("/step", action) for action in GOOD]
@@ -176,6 +178,7 @@ def test_more_workers_than_can_share_a_memory(root: Path, tmp_path: Path) -> Non
         lines.append(line)
         if "Booting worker" in line:
             break
+    eventually(lambda: healthy(f"http://127.0.0.1:{port}"))
     process.terminate()
     rest = process.communicate(timeout=30)[1]
     said = "".join(lines) + rest

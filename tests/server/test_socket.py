@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from tests.serving import free_port, serving
 
@@ -30,12 +31,12 @@ def address(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 @pytest.fixture
-def socket(address: str) -> Iterator[ClientConnection]:
+def socket(address: str) -> Iterator[Connection]:
     with connect(address.replace("http", "ws") + "/ws") as opened:
         yield opened
 
 
-def ask(socket: ClientConnection, message: Any) -> dict[str, Any]:
+def ask(socket: Connection, message: Any) -> dict[str, Any]:
     socket.send(message if isinstance(message, str) else json.dumps(message))
     reply: dict[str, Any] = json.loads(socket.recv(timeout=10))
     return reply
@@ -46,7 +47,7 @@ def error_code(reply: dict[str, Any]) -> str:
     return str(reply["data"]["code"])
 
 
-def test_reset_step_and_state(socket: ClientConnection) -> None:
+def test_reset_step_and_state(socket: Connection) -> None:
     first = ask(socket, {"type": "reset", "data": {"seed": 7, "episode_id": "ws-1", "ticket_id": "t-1"}})
     assert first["type"] == "observation"
     assert (first["data"]["reward"], first["data"]["done"]) == (None, False)
@@ -57,7 +58,7 @@ def test_reset_step_and_state(socket: ClientConnection) -> None:
     assert (state["type"], state["data"]["episode_id"], state["data"]["step_count"]) == ("state", "ws-1", 1)
 
 
-def test_reset_without_data(socket: ClientConnection) -> None:
+def test_reset_without_data(socket: Connection) -> None:
     assert ask(socket, {"type": "reset"})["data"]["observation"]["step_count"] == 0
 
 
@@ -77,7 +78,7 @@ def test_reset_without_data(socket: ClientConnection) -> None:
         ({"type": "state"}, "EXECUTION_ERROR"),
     ],
 )
-def test_an_error_leaves_the_socket_open(socket: ClientConnection, message: Any, code: str) -> None:
+def test_an_error_leaves_the_socket_open(socket: Connection, message: Any, code: str) -> None:
     reply = ask(socket, message)
     assert error_code(reply) == code
     if code == "VALIDATION_ERROR":
@@ -85,13 +86,13 @@ def test_an_error_leaves_the_socket_open(socket: ClientConnection, message: Any,
     assert ask(socket, {"type": "reset"})["type"] == "observation"
 
 
-def test_an_agents_mistake_is_a_step(socket: ClientConnection) -> None:
+def test_an_agents_mistake_is_a_step(socket: Connection) -> None:
     ask(socket, {"type": "reset", "data": {"ticket_id": "t-1", "seed": 1}})
     step = ask(socket, {"type": "step", "data": {}})
     assert (step["data"]["reward"], step["data"]["metadata"]["outcome"]) == (-0.1, "invalid")
 
 
-def test_close(socket: ClientConnection) -> None:
+def test_close(socket: Connection) -> None:
     socket.send(json.dumps({"type": "close"}))
     with pytest.raises(ConnectionClosed) as closed:
         socket.recv(timeout=10)
@@ -99,12 +100,12 @@ def test_close(socket: ClientConnection) -> None:
     assert closed.value.rcvd.code == 1000
 
 
-def test_tools_before_any_reset(socket: ClientConnection) -> None:
+def test_tools_before_any_reset(socket: Connection) -> None:
     tools = ask(socket, {"type": "step", "data": {"type": "list_tools"}})["data"]["observation"]["tools"]
     assert {"ask_info", "classify", "resolve"} <= {tool["name"] for tool in tools}
 
 
-def test_json_rpc(socket: ClientConnection) -> None:
+def test_json_rpc(socket: Connection) -> None:
     reply = ask(socket, {"type": "mcp", "data": {"jsonrpc": "2.0", "id": 5, "method": "ping"}})
     assert (reply["type"], reply["data"]["id"], reply["data"]["result"]) == ("mcp", 5, {})
 

@@ -17,7 +17,8 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect as connect_async
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from server.body import MAX_BODY
 from server.peers import WAITING, Patience
@@ -97,7 +98,7 @@ def places(server: Server) -> int:
     raise AssertionError
 
 
-def has_place(socket: ClientConnection) -> bool:
+def has_place(socket: Connection) -> bool:
     try:
         return bool(ask(socket, RESET)["type"] == "observation")
     except ConnectionClosed:

@@ -22,7 +22,8 @@ from openenv.core.env_server import types as wire
 from openenv.core.env_server.mcp_types import JsonRpcResponse, ListToolsAction, Tool, WSMCPMessage, WSMCPResponse
 from pydantic import ValidationError
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
 
 from engine.load import load_pack, shipped_packs
 from server import protocol
@@ -38,7 +39,7 @@ def address(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 @pytest.fixture
-def socket(address: str) -> Iterator[ClientConnection]:
+def socket(address: str) -> Iterator[Connection]:
     with connect(ws(address)) as opened:
         yield opened
 
@@ -46,7 +47,7 @@ def socket(address: str) -> Iterator[ClientConnection]:
 # -- The messages, read by OpenEnv's models
 
 
-def test_every_reply_is_what_openenv_s_models_take(socket: ClientConnection) -> None:
+def test_every_reply_is_what_openenv_s_models_take(socket: Connection) -> None:
     def observation(reply: Any, model: Any) -> Any:
         data = wire.WSObservationResponse(**reply).data  # these models refuse members that they don't know
         read = model(**data)
@@ -169,7 +170,7 @@ MODELS = {
     ],
     ids=json.dumps,
 )
-def test_a_message_that_its_type_does_not_take(socket: ClientConnection, message: dict[str, Any]) -> None:
+def test_a_message_that_its_type_does_not_take(socket: Connection, message: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:
         MODELS[message["type"]](**message)
     reply = wire.WSErrorResponse(**ask(socket, message))
@@ -195,9 +196,7 @@ def test_a_message_that_its_type_does_not_take(socket: ClientConnection, message
     ],
     ids=lambda value: value if isinstance(value, str) and value.isupper() else "",
 )
-def test_errors_have_a_code_and_leave_the_socket_open(
-    socket: ClientConnection, message: Any, code: str, says: str
-) -> None:
+def test_errors_have_a_code_and_leave_the_socket_open(socket: Connection, message: Any, code: str, says: str) -> None:
     data = wire.WSErrorResponse(**ask(socket, message)).data
     assert wire.WSErrorCode(data["code"]).value == code and says in data["message"]
     assert ("errors" in data) == (code == "VALIDATION_ERROR")
@@ -206,7 +205,7 @@ def test_errors_have_a_code_and_leave_the_socket_open(
     assert ask(socket, {"type": "reset"})["type"] == "observation"
 
 
-def test_an_error_says_where_and_what_was_given(socket: ClientConnection) -> None:
+def test_an_error_says_where_and_what_was_given(socket: Connection) -> None:
     refused = ask(socket, {"type": "reset", "data": {"seed": -1, "episode_id": "", "pack": 7}})["data"]
     found = {tuple(error["loc"]): error["input"] for error in refused["errors"]}
     assert found == {("data", "seed"): -1, ("data", "episode_id"): "", ("data", "pack"): 7}
@@ -221,7 +220,7 @@ def test_openenv_s_client_raises_what_the_error_says(address: str) -> None:
         assert env.step(ACTIONS[0]).reward == 0.5  # on the same socket
 
 
-def test_frames_of_any_size_and_kind(socket: ClientConnection) -> None:
+def test_frames_of_any_size_and_kind(socket: Connection) -> None:
     reset = json.dumps({"type": "reset", "data": RESET})
     first = ask(socket, reset)["data"]["observation"]
     assert ask(socket, reset.encode())["data"]["observation"] == first  # binary
@@ -247,7 +246,7 @@ def test_a_factory_that_fails_shows_nothing() -> None:
 # -- One reply for each request, in order, and nothing else
 
 
-def test_replies_come_in_order_however_fast_the_requests_do(socket: ClientConnection) -> None:
+def test_replies_come_in_order_however_fast_the_requests_do(socket: Connection) -> None:
     asked = ({"type": "reset", "data": {"seed": 1}}, {"type": "state"}, {"type": "dance"}, "{", {"type": "step"})
     sent = [asked[number % len(asked)] for number in range(400)]
     sent += [{"type": "mcp", "data": {**rpc("ping"), "id": number}} for number in range(100)]
@@ -269,7 +268,7 @@ def test_replies_come_in_order_however_fast_the_requests_do(socket: ClientConnec
 # -- What an agent does is never an error, and what it must not see never comes
 
 
-def test_an_agents_mistake_is_a_step_whatever_it_is(socket: ClientConnection) -> None:
+def test_an_agents_mistake_is_a_step_whatever_it_is(socket: Connection) -> None:
     mistakes: list[dict[str, Any]] = [
         {},
         {"type": "fly"},
@@ -292,7 +291,7 @@ def test_an_agents_mistake_is_a_step_whatever_it_is(socket: ClientConnection) ->
     assert last["metadata"]["score"] == 0.0
 
 
-def test_nothing_hidden_comes_before_a_classification(socket: ClientConnection) -> None:
+def test_nothing_hidden_comes_before_a_classification(socket: Connection) -> None:
     for path in shipped_packs():
         pack = load_pack(path)
         for ticket in [one for one in pack.tickets.values() if one.task == HARD and one.category is not None]:
@@ -311,7 +310,7 @@ def test_nothing_hidden_comes_before_a_classification(socket: ClientConnection) 
 # -- One serializer, and the same bytes
 
 
-def test_http_and_sockets_say_the_same_bytes(address: str, socket: ClientConnection) -> None:
+def test_http_and_sockets_say_the_same_bytes(address: str, socket: Connection) -> None:
     """The same seed and actions: not one byte differs, in metadata neither."""
     name = {"episode_id": "same"}
     with httpx.Client(base_url=address, trust_env=False) as http:
@@ -335,7 +334,7 @@ def test_http_and_sockets_say_the_same_bytes(address: str, socket: ClientConnect
     assert first[1] == [f'{{"type":"observation","data":{body}}}' for body in first[0]]
 
 
-def test_a_tools_call_has_the_same_metadata(socket: ClientConnection) -> None:
+def test_a_tools_call_has_the_same_metadata(socket: Connection) -> None:
     def said(message: dict[str, Any]) -> Any:
         data = ask(socket, message)["data"]
         return data["reward"], data["done"], data["metadata"]

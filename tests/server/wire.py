@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection
+from websockets.sync.connection import Connection
 
 from tests.serving import free_port, fresh_environment, serving
 
@@ -51,12 +51,12 @@ def ws(address: str, path: str = "/ws") -> str:
     return address.replace("http", "ws") + path
 
 
-def ask(socket: ClientConnection, message: Any) -> Any:
+def ask(socket: Connection, message: Any) -> Any:
     socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
     return json.loads(socket.recv(timeout=30))
 
 
-def closed(socket: ClientConnection) -> tuple[int, str]:
+def closed(socket: Connection) -> tuple[int, str]:
     """Code and reason, once the server says goodbye without having said anything else."""
     with pytest.raises(ConnectionClosed) as end:
         socket.recv(timeout=30)

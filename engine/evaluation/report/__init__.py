@@ -1,0 +1,1 @@
+"""A run as a page, and as files for other programs."""
