@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from functools import partial
 
@@ -92,7 +93,9 @@ def post_worker_init(worker):  # type: ignore[no-untyped-def]
         if loop is not None:
             loop.add_signal_handler(signal.SIGHUP, on_signal)
         else:
-            signal.signal(signal.SIGHUP, lambda *_: on_signal())
+            # In a thread: whatever is going on may hold a lock that is needed.
+            signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=on_signal).start())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
 
 def child_exit(server, worker):  # type: ignore[no-untyped-def]
@@ -121,17 +124,39 @@ def when_ready(server):  # type: ignore[no-untyped-def]
         reloader = Reloader(application.service, application.packs, folder, *proving)
         server.known_at = server.address[0][1] if isinstance(server.address[0], tuple) else ports[0]
         announce(server.known_at, server.shared.folder)
-        signal.signal(signal.SIGHUP, lambda *_: _reload(server, reloader))
+        ask = _on_hangup(server, reloader)
         if configured.watch:
-            signal.signal(signal.SIGALRM, lambda *_: _reload(server, reloader) if reloader.changed() else None)
+            signal.signal(signal.SIGALRM, lambda *_: ask() if reloader.changed() else None)
             signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
 
 
-def _reload(server, reloader):  # type: ignore[no-untyped-def]
-    if reloader.reload():
-        for pid in list(server.WORKERS):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGHUP)
+def _on_hangup(server, reloader):  # type: ignore[no-untyped-def]
+    """Have SIGHUP reload the packs once nothing else goes on: it may come while a lock is held, at a fork say.
+
+    Signals that come before it is done with one are one. What is given asks for the same.
+    """
+    asked = []
+
+    def ask(*_):  # type: ignore[no-untyped-def]
+        if not asked:
+            asked.append(True)
+            server.signal(signal.SIGHUP, None)  # gunicorn keeps it until then
+
+    def reload():  # type: ignore[no-untyped-def]
+        asked.clear()
+        if reloader.reload():
+            for pid in list(server.WORKERS):
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGHUP)
+
+    server.handle_hup = reload
+    signal.signal(signal.SIGHUP, ask)
+    # A worker that is just beginning gets its signal once it can take over, and isn't ended by it.
+    hold, let_through = (
+        partial(signal.pthread_sigmask, how, {signal.SIGHUP}) for how in (signal.SIG_BLOCK, signal.SIG_UNBLOCK)
+    )
+    os.register_at_fork(before=hold, after_in_parent=let_through)
+    return ask
 
 
 def _check_free(host: str, port: int) -> None:

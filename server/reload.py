@@ -54,7 +54,6 @@ class Reloader:
         self._folder = folder
         self._load = partial(load_packs, paths, allow_unproved, proofs)
         self._stamp = stamp(paths)
-        self._busy = self._asked = False
 
     def changed(self) -> bool:
         """Whether a file of the packs was written since the last look."""
@@ -62,23 +61,7 @@ class Reloader:
         return before != self._stamp
 
     def reload(self) -> bool:
-        """Whether the workers have something to take over. Unfit packs are said on stderr, and the old ones stay.
-
-        A proof takes its time: a signal that comes meanwhile gets here too, and has it all done once more.
-        """
-        self._asked = True
-        if self._busy:
-            return False
-        self._busy, news = True, False
-        try:
-            while self._asked:
-                self._asked = False
-                news = self._load_once() or news
-        finally:
-            self._busy = False
-        return news
-
-    def _load_once(self) -> bool:
+        """Whether the workers have something to take over. Unfit packs are said on stderr, and the old ones stay."""
         began, wrong = time.time(), None
         try:
             packs = self._load()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 from rich.console import Console
@@ -26,13 +26,13 @@ from engine.evaluation.naming import AgentFactory, agent_factory
 from engine.evaluation.numbers import as_json
 from engine.evaluation.numbers_told import standard_output, told_numbers
 from engine.evaluation.opening import RUNS, Unfit, load, new_folder, open_run
-from engine.evaluation.options import options_of, takes_agent_options
+from engine.evaluation.options import Engine, options_of, takes_agent_options, takes_engine
 from engine.evaluation.plan import NothingPlanned, Wish, seeds
 from engine.evaluation.played import over
 from engine.evaluation.playing import Until
 from engine.evaluation.progress import progress
 from engine.evaluation.result import State
-from engine.evaluation.runner import Again, Engine, Gather, Sitting, crew_of, play
+from engine.evaluation.runner import Again, Gather, Sitting, crew_of, play
 from engine.evaluation.spent_told import told_spent
 from engine.load import shipped_packs
 from engine.output import Number, PackName, existing
@@ -109,13 +109,7 @@ class SeedsWanted(click.ParamType[str]):
     help="How often each is played.",
 )
 @click.option("--workers", type=click.IntRange(1, 256), help="How many play at once. Default: as many as seem right.")
-@click.option(
-    "--engine",
-    type=click.Choice(get_args(Engine)),
-    default="local",
-    show_default=True,
-    help="Play here, or on a cluster of Ray's: that of RAY_ADDRESS, else one that is started here.",
-)
+@takes_engine
 @click.option("--episode-time", type=Span(), metavar="SPAN", help="What an episode may take, such as 2m.")
 @click.option("--max-steps", type=click.IntRange(1), help="The most steps of an episode, where the pack allows more.")
 @click.option("--time", "whole_time", type=Span(), metavar="SPAN", help="Stop after so long, such as 30m.")

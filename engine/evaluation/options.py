@@ -1,4 +1,4 @@
-"""What may be said of an agent besides its name: how long it may take, and what a model is asked with.
+"""What may be said of an agent besides its name: how long it may take, what a model is asked with, and where it plays.
 
 Keys are no options: they are read from the environment where they are used, and written nowhere.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import click
 
@@ -19,6 +19,16 @@ from engine.terminal import printable
 RETRIES = 5
 
 F = TypeVar("F", bound=Callable[..., Any])
+# Who plays: this machine, or a cluster.
+Engine = Literal["local", "ray"]
+
+takes_engine = click.option(
+    "--engine",
+    type=click.Choice(get_args(Engine)),
+    default="local",
+    show_default=True,
+    help="Play here, or on a cluster of Ray's: that of RAY_ADDRESS, else one that is started here.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from engine.evaluation.crew import Alone, Crew, Factory, Threads
 from engine.evaluation.folder import Run
 from engine.evaluation.ledger import OpenLedger
 from engine.evaluation.limits import TIME_UP, RunLimits
+from engine.evaluation.options import Engine
 from engine.evaluation.playing import Until
 from engine.evaluation.processes import Processes
 from engine.evaluation.result import DONE, State
@@ -22,8 +23,6 @@ from engine.pack import REWARD_UNIT
 # "new": what has no record, or one that a limit of the run cut short; "errors": that, and what ended in an error;
 # "failing": what ended in an error, at a limit, or without being resolved, and nothing else.
 Again = Literal["new", "errors", "failing"]
-# Who plays: this machine, or a cluster.
-Engine = Literal["local", "ray"]
 # The crew for so many episodes.
 Gather = Callable[[Until, int], Crew]
 # Where workers wait for others most of the time, there are so many unless somebody says otherwise.

@@ -14,8 +14,8 @@ from rich.progress import Progress
 from engine.evaluation.agents import AgentError
 from engine.evaluation.cluster import NoCluster
 from engine.evaluation.opening import Unfit, load
+from engine.evaluation.options import Engine, takes_engine
 from engine.evaluation.plan import MOST, NothingPlanned, Plan, Wish
-from engine.evaluation.runner import Engine
 from engine.output import NewFile, Number, PackName, check_outputs, existing, write
 from engine.pack import Pack
 from engine.proof.told import count
@@ -53,13 +53,7 @@ EPSILON = Manner().epsilon
 @click.option("--task", "tasks", multiple=True, metavar="ID", help="Only tickets of this task; repeatable.")
 @click.option("--ticket", "tickets", multiple=True, metavar="ID", help="Only this ticket; repeatable.")
 @click.option("--seed", type=click.IntRange(0, 2**62), default=0, show_default=True, help="The first seed.")
-@click.option(
-    "--engine",
-    type=click.Choice(get_args(Engine)),
-    default="local",
-    show_default=True,
-    help="Play here, or on a cluster of Ray's: that of RAY_ADDRESS, else one that is started here.",
-)
+@takes_engine
 @click.option("--workers", type=click.IntRange(1, 256), help="ray: how many play at once.")
 def trajectories(
     pack: str,

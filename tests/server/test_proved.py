@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -239,42 +237,6 @@ def test_all_packs_are_looked_at(tmp_path: Path) -> None:
 
 
 # -- While a reload is under way
-
-
-@pytest.fixture
-def on_alarm() -> Iterator[Callable[[Callable[[], object]], None]]:
-    """Has something done a hundredth of a second later, in the midst of whatever goes on."""
-    before = signal.getsignal(signal.SIGALRM)
-
-    def plan(what: Callable[[], object]) -> None:
-        signal.signal(signal.SIGALRM, lambda *_: what())
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-
-    yield plan
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
-def test_packs_that_are_written_while_others_are_proved(
-    root: Path, tmp_path: Path, contract: Contract, on_alarm: Callable[[Callable[[], object]], None]
-) -> None:
-    """Those that were written last are served in the end, whichever signal was first."""
-    path = write(tmp_path / "desk.yaml", (root / "tests" / "packs" / "desk.yaml").read_text("utf-8"))
-    text = path.read_text("utf-8")
-    versions = [line for line in text.splitlines() if line.startswith("version:")]
-    service = Service(load_packs([path]), MemoryStore(), contract)
-    reloader = Reloader(service, [path], tmp_path)
-    write(path, text.replace(versions[0], "version: 2.0.0"))
-    asked: list[bool] = []
-
-    def meanwhile() -> None:
-        write(path, text.replace(versions[0], "version: 3.0.0"))
-        asked.append(reloader.reload())
-
-    on_alarm(meanwhile)
-    assert reloader.reload()
-    assert asked == [False]  # the one that was under way did it
-    assert service.catalogue.default.version == "3.0.0"
 
 
 def test_packs_that_cannot_be_handed_to_the_workers(

@@ -17,6 +17,12 @@ from server.reload import NotRunning, tell
 from tests.commands import deskproof
 from tests.serving import free_port, serving
 
+# A server whose first process hears SIGHUP at each fork, before anything is let go of that was held for it.
+FORKED = """
+import os, runpy, signal
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGHUP))
+runpy.run_module("server.app", run_name="__main__")
+"""
 LAMPS = Path(__file__).with_name("lamps.yaml")
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("server-process")]
@@ -40,11 +46,20 @@ def watching(root: Path, tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyP
     yield from _served(root, tmp_path, pack, monkeypatch, WATCH="1")
 
 
-def _served(root: Path, folder: Path, pack: Path, monkeypatch: pytest.MonkeyPatch, **more: str) -> Iterator[int]:
+def _served(
+    root: Path, folder: Path, pack: Path, monkeypatch: pytest.MonkeyPatch, *command: str, **more: str
+) -> Iterator[int]:
     port = free_port()
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
-    env = {**os.environ, "PYTHONPATH": str(root), "PACKS": str(pack), "PORT": str(port), "WORKERS": "3", **more}
-    with serving((sys.executable, "-m", "server.app"), port, cwd=folder, env=env):
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        "PACKS": str(pack),
+        "PORT": str(port),
+        "WORKERS": "3",
+        **more,
+    }
+    with serving((sys.executable, *(command or ("-m", "server.app"))), port, cwd=folder, env=env):
         yield port
 
 
@@ -99,6 +114,16 @@ def test_unfit_packs_change_nothing(port: int, pack: Path) -> None:
     write(pack, "3.0.0")
     assert reload(port).exit_code == 0
     until(port, "3.0.0")
+
+
+def test_signals_that_come_while_workers_are_forked(
+    root: Path, tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At that moment the first process holds the store's lock, which a reload needs as well."""
+    for port in _served(root, tmp_path, pack, monkeypatch, "-c", FORKED, WATCH="0"):
+        write(pack, "5.0.0")
+        assert reload(port).exit_code == 0
+        until(port, "5.0.0")
 
 
 def test_packs_that_are_watched(watching: int, pack: Path) -> None:
